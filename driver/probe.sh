@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # Look at a kernel's headers for the interfaces that differ between kernels. Kbuild calls this.
 # Usage: probe.sh SOURCES: the tree with include/. Prints the compiler's flags for t3_compat.h, or
 # "changed: " and a sentence when an interface has none of the forms that the driver knows.
@@ -45,6 +45,7 @@ differs IMPORT_NS_STRING linux/module.h 'MODULE_IMPORT_NS()' \
 	'MODULE_INFO\(import_ns, ns\)' 'MODULE_INFO\(import_ns, __stringify\(ns\)\)'
 differs DMA_BUF_INVALIDATE linux/dma-buf.h 'dma_buf_invalidate_mappings()' \
 	'\<dma_buf_invalidate_mappings\>' '\<dma_buf_move_notify\>'
+differs SYSTEM_DFL_WQ linux/workqueue.h 'system_dfl_wq' '\<system_dfl_wq;' '\<system_unbound_wq;'
 differs ALLOC_OBJ linux/slab.h 'kzalloc_obj()' '^#define kzalloc_obj\(' '^#define kzalloc\('
 
 needs drm/gpu_scheduler.h timedout_job pending_list job_list_lock drm_sched_wqueue_start \

@@ -1,76 +1,76 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an open file has of memory and other resources, and how much it may have.
+ * The limits of users, and what each open file has.
  *
- * Memory is charged to the file that asked for it until it is free again. A buffer that is mapped,
- * exported or used by a job counts for its maker, also when its handle or the file is closed. So an
- * account lives as long as anything is charged to it.
+ * Memory is charged to the user who opened the file that asked for it, until it is free again. A
+ * buffer that is mapped, exported or used by a job counts for its maker, also when its handle or
+ * the file is closed. So an account lives as long as anything is charged to it. The same holds for
+ * resources of which a device has a finite number: queues, spaces, segments.
  *
- * The same holds for resources of which a device has a finite number: queues, spaces, segments. By
- * default one file may have an eighth of them, so that nobody can take all. Privileged users may
- * have all. Of device memory an unprivileged file may have at most as much as it leaves free.
+ * A user without a privilege may have as much of each as he leaves free, unless the administrator
+ * sets a number. So a user who is alone may have half of the device, and after n users who take all
+ * that they may, one more still finds a part of 2^n. CAP_SYS_RESOURCE may have what there is.
  *
- * A file with queues or spaces is a client of the device, which serves clients in turn.
+ * Host buffers are of the machine's memory, which is not swapped as long as they exist. All of them
+ * together get half of it, to which the same rule applies. Their pages are charged to the memory
+ * cgroup of the process, too. RLIMIT_MEMLOCK is not asked: it is meant for memory that a process
+ * has otherwise and locks, and its usual value (8 MiB) is less than one job needs.
  */
 #include <linux/capability.h>
-#include <linux/idr.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include "t3_bo.h"
+#include "t3_device.h"
+#include "t3_user.h"
 
-#define T3_SHARES 8 /* open files that a device must suffice for */
+static unsigned int user_memory_mb;
+module_param(user_memory_mb, uint, 0644);
+MODULE_PARM_DESC(user_memory_mb,
+		 "Device memory that one user may have, in MiB (0: as much as the user leaves free)");
 
-static unsigned int file_memory_mb;
-module_param(file_memory_mb, uint, 0644);
-MODULE_PARM_DESC(file_memory_mb,
-		 "Device memory that one open file may have, in MiB (0: all)");
+static unsigned int user_host_mb;
+module_param(user_host_mb, uint, 0644);
+MODULE_PARM_DESC(user_host_mb,
+		 "Memory of the machine that one user may have in host buffers of all devices, in MiB (0: as much as the user leaves free of half of it)");
 
-static unsigned int file_host_mb;
-module_param(file_host_mb, uint, 0644);
-MODULE_PARM_DESC(file_host_mb,
-		 "Memory of the machine that one open file may have in host buffers, in MiB (0: a quarter)");
+static unsigned int user_queues;
+module_param(user_queues, uint, 0644);
+MODULE_PARM_DESC(user_queues,
+		 "Queues of a device that one user may have (0: as much as the user leaves free). CAP_SYS_RESOURCE may have more.");
 
-static unsigned int file_queues = T3_MAX_QUEUES / T3_SHARES;
-module_param(file_queues, uint, 0644);
-MODULE_PARM_DESC(file_queues,
-		 "Queues that one open file may have (8, an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
+static unsigned int user_spaces;
+module_param(user_spaces, uint, 0644);
+MODULE_PARM_DESC(user_spaces,
+		 "Spaces of a device that one user may have (0: as much as the user leaves free). CAP_SYS_RESOURCE may have more.");
 
-static unsigned int file_spaces = T3_MAX_SPACES / T3_SHARES;
-module_param(file_spaces, uint, 0644);
-MODULE_PARM_DESC(file_spaces,
-		 "Spaces that one open file may have (128, an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
+static unsigned int user_segments;
+module_param(user_segments, uint, 0644);
+MODULE_PARM_DESC(user_segments,
+		 "Segments that one user may have mapped on a device (0: as much as the user leaves free). CAP_SYS_RESOURCE may have more.");
 
-static unsigned int file_segments = T3_MAX_SEGMENTS / T3_SHARES;
-module_param(file_segments, uint, 0644);
-MODULE_PARM_DESC(file_segments,
-		 "Segments that one open file may have mapped (512, an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
-
-struct t3_account {
-	struct kref ref;
-	spinlock_t lock; /* used */
-	u64 used[T3_POOL_COUNT];
-	struct mutex client_lock; /* client, client_users */
-	int client; /* its number in the device, while client_users is not 0 */
-	u32 client_users; /* queues and spaces */
-};
+static u64 t3_host_charged; /* t3_users_lock: T3_POOL_HOST of all users */
 
 /**
- * t3_account_new() - make an account
+ * t3_account_new() - make the account of an open file
+ * @tdev: the device
+ * @uid: of the user who opens it
  *
  * Return: the account with one reference, or NULL.
  */
-struct t3_account *t3_account_new(void)
+struct t3_account *t3_account_new(struct t3_device *tdev, kuid_t uid)
 {
 	struct t3_account *account = kzalloc_obj(*account, GFP_KERNEL_ACCOUNT);
 
 	if (!account)
 		return NULL;
 	kref_init(&account->ref);
-	spin_lock_init(&account->lock);
-	mutex_init(&account->client_lock);
+	account->share = t3_share_get(tdev, uid);
+	if (!account->share) {
+		kfree(account);
+		return NULL;
+	}
 	return account;
 }
 
@@ -90,13 +90,11 @@ struct t3_account *t3_account_get(struct t3_account *account)
 static void t3_account_free(struct kref *ref)
 {
 	struct t3_account *account = container_of(ref, struct t3_account, ref);
-
 	enum t3_pool pool;
 
 	for (pool = 0; pool < T3_POOL_COUNT; pool++)
 		WARN_ON(account->used[pool]);
-	WARN_ON(account->client_users);
-	mutex_destroy(&account->client_lock);
+	t3_share_put(account->share);
 	kfree(account);
 }
 
@@ -104,7 +102,7 @@ static void t3_account_free(struct kref *ref)
  * t3_account_put() - put a reference of an account
  * @account: the account, or NULL
  *
- * Context: process context.
+ * Context: process context, also below mmap_lock.
  */
 void t3_account_put(struct t3_account *account)
 {
@@ -112,122 +110,121 @@ void t3_account_put(struct t3_account *account)
 		kref_put(&account->ref, t3_account_free);
 }
 
+/* -------------------------------------------------------------------- limits */
+
 static const struct t3_pool_limit {
-	unsigned int *value; /* 0: no limit, except for host buffers */
+	unsigned int *value; /* NULL, or 0: what the user leaves free */
 	u32 unit;
+	bool binds_all; /* an administrator's limit holds for privileged users, too */
 } t3_pool_limits[T3_POOL_COUNT] = {
-	[T3_POOL_DEVICE] = { &file_memory_mb, SZ_1M },
-	[T3_POOL_HOST] = { &file_host_mb, SZ_1M },
-	[T3_POOL_QUEUES] = { &file_queues, 1 },
-	[T3_POOL_SPACES] = { &file_spaces, 1 },
-	[T3_POOL_SEGMENTS] = { &file_segments, 1 },
+	[T3_POOL_DEVICE] = { &user_memory_mb, SZ_1M, true },
+	[T3_POOL_HOST] = { &user_host_mb, SZ_1M, true },
+	[T3_POOL_APERTURE] = {},
+	[T3_POOL_QUEUES] = { &user_queues, 1 },
+	[T3_POOL_SPACES] = { &user_spaces, 1 },
+	[T3_POOL_SEGMENTS] = { &user_segments, 1 },
 };
 
-/* A limit that was lowered takes nothing away, and allows nothing more. */
-static u64 t3_account_bound(enum t3_pool pool)
+/* The amount for all users together. */
+static u64 t3_pool_size(const struct t3_device *tdev, enum t3_pool pool)
 {
-	u64 value = READ_ONCE(*t3_pool_limits[pool].value);
-
-	if (value)
-		return value * t3_pool_limits[pool].unit;
-	/* Without a limit the allocation fails when the device is full: -ENOSPC. */
-	return pool == T3_POOL_HOST ? (u64)totalram_pages() << PAGE_SHIFT >> 2 : U64_MAX;
-}
-
-/* The rule for an unprivileged file when the administrator has set no limit. */
-static bool t3_account_leaves_room(u64 used, u64 free)
-{
-	return READ_ONCE(file_memory_mb) || used <= free || capable(CAP_SYS_RESOURCE);
-}
-
-/**
- * t3_account_check_room() - check that an account leaves enough device memory free
- * @account: charged already
- * @free: bytes that are then free
- *
- * Context: process context; mem_lock may be held.
- * Return: 0 or -EDQUOT.
- */
-int t3_account_check_room(struct t3_account *account, u64 free)
-{
-	u64 used = t3_account_used(account, T3_POOL_DEVICE);
-
-	return t3_account_leaves_room(used, free) ? 0 : -EDQUOT;
-}
-
-/**
- * t3_account_limit() - get the limit of an account, by what is free now
- * @tdev: the device
- * @account: the account
- * @pool: T3_POOL_DEVICE or T3_POOL_HOST
- *
- * Context: process context; takes mem_lock.
- * Return: bytes, with those that it has.
- */
-u64 t3_account_limit(struct t3_device *tdev, struct t3_account *account, enum t3_pool pool)
-{
-	u64 bound = t3_account_bound(pool), free;
-
-	if (pool == T3_POOL_HOST)
-		return bound;
-	free = t3_mem_available(tdev);
-	if (!t3_account_leaves_room(U64_MAX, free))
-		return (t3_account_used(account, pool) + free) / 2;
-	return min(bound, tdev->caps.memory_size);
-}
-
-/**
- * t3_account_used() - get what an account has
- * @account: the account
- * @pool: of what
- *
- * Return: bytes or pieces.
- */
-u64 t3_account_used(struct t3_account *account, enum t3_pool pool)
-{
-	u64 used;
-
-	spin_lock(&account->lock);
-	used = account->used[pool];
-	spin_unlock(&account->lock);
-	return used;
-}
-
-static int t3_account_charge_below(struct t3_account *account, enum t3_pool pool, u64 amount,
-				   u64 limit)
-{
-	int ret = -EDQUOT;
-
-	spin_lock(&account->lock);
-	if (amount <= limit && account->used[pool] <= limit - amount) {
-		account->used[pool] += amount;
-		ret = 0;
+	switch (pool) {
+	case T3_POOL_DEVICE:
+		return tdev->caps.memory_size;
+	case T3_POOL_HOST:
+		return (u64)totalram_pages() << PAGE_SHIFT >> 1;
+	case T3_POOL_APERTURE:
+		return tdev->caps.aperture_size;
+	case T3_POOL_QUEUES:
+		return tdev->caps.max_queues;
+	case T3_POOL_SPACES:
+		return tdev->caps.max_spaces;
+	default:
+		return T3_MAX_SEGMENTS;
 	}
-	spin_unlock(&account->lock);
+}
+
+static u64 t3_pool_free(const struct t3_device *tdev, enum t3_pool pool)
+{
+	u64 size = t3_pool_size(tdev, pool);
+	u64 used = pool == T3_POOL_HOST ? t3_host_charged : tdev->charged[pool];
+
+	lockdep_assert_held(&t3_users_lock);
+	return size - min(size, used);
+}
+
+static u64 t3_share_used(const struct t3_share *share, enum t3_pool pool)
+{
+	lockdep_assert_held(&t3_users_lock);
+	return pool == T3_POOL_HOST ? share->user->host : share->used[pool];
+}
+
+/*
+ * How much more a user may have. A limit that was lowered takes nothing away, and allows nothing
+ * more. A limit may be above what is free: then the allocation fails with -ENOSPC.
+ */
+static u64 t3_share_room(const struct t3_share *share, enum t3_pool pool, bool privileged)
+{
+	const struct t3_pool_limit *limit = &t3_pool_limits[pool];
+	u64 value = limit->value ? (u64)READ_ONCE(*limit->value) * limit->unit : 0;
+	u64 used = t3_share_used(share, pool), free = t3_pool_free(share->tdev, pool);
+
+	if (value && !(privileged && !limit->binds_all))
+		return value - min(value, used);
+	if (privileged)
+		return free;
+	return used < free ? (free - used) / 2 : 0;
+}
+
+/* amount: negative to take a charge back */
+static void t3_account_add(struct t3_account *account, enum t3_pool pool, s64 amount)
+{
+	struct t3_share *share = account->share;
+
+	lockdep_assert_held(&t3_users_lock);
+	account->used[pool] += amount;
+	if (pool == T3_POOL_HOST) {
+		share->user->host += amount;
+		t3_host_charged += amount;
+	} else {
+		share->used[pool] += amount;
+		share->tdev->charged[pool] += amount;
+	}
+}
+
+/* -ENOSPC where nobody could have it, as far as the device's own resources go. */
+static int t3_account_try_charge(struct t3_account *account, enum t3_pool pool, u64 amount,
+				 bool privileged)
+{
+	const struct t3_share *share = account->share;
+	int ret = 0;
+
+	spin_lock(&t3_users_lock);
+	if (amount <= t3_share_room(share, pool, privileged))
+		t3_account_add(account, pool, amount);
+	else if (pool != T3_POOL_HOST && amount > t3_pool_free(share->tdev, pool))
+		ret = -ENOSPC;
+	else
+		ret = -EDQUOT;
+	spin_unlock(&t3_users_lock);
 	return ret;
 }
 
-/* For memory the administrator's limits hold for all users. */
-static bool t3_pool_privileged(enum t3_pool pool)
-{
-	return pool >= T3_POOL_QUEUES && capable(CAP_SYS_RESOURCE);
-}
-
 /**
- * t3_account_charge() - charge an account
+ * t3_account_charge() - charge an account and its user
  * @account: the account
  * @pool: of what
  * @amount: bytes or pieces
  *
  * Context: process context.
- * Return: 0, or -EDQUOT: more than the file may have.
+ * Return: 0; -EDQUOT: more than the user may have; -ENOSPC: more than the device has free.
  */
 int t3_account_charge(struct t3_account *account, enum t3_pool pool, u64 amount)
 {
-	int ret = t3_account_charge_below(account, pool, amount, t3_account_bound(pool));
+	int ret = t3_account_try_charge(account, pool, amount, false);
 
-	if (ret && t3_pool_privileged(pool))
-		ret = t3_account_charge_below(account, pool, amount, U64_MAX);
+	if (ret == -EDQUOT && capable(CAP_SYS_RESOURCE))
+		ret = t3_account_try_charge(account, pool, amount, true);
 	return ret;
 }
 
@@ -241,49 +238,47 @@ int t3_account_charge(struct t3_account *account, enum t3_pool pool, u64 amount)
  */
 void t3_account_uncharge(struct t3_account *account, enum t3_pool pool, u64 amount)
 {
-	spin_lock(&account->lock);
-	account->used[pool] -= amount;
-	spin_unlock(&account->lock);
-}
-
-/* ------------------------------------------------------------------- clients */
-
-/**
- * t3_client_get() - count one more queue or space of a client
- * @tdev: the device
- * @account: of the file that is the client
- *
- * Context: process context; sleeps.
- * Return: the number of the client; -ENOSPC all are in use; or -ENOMEM.
- */
-int t3_client_get(struct t3_device *tdev, struct t3_account *account)
-{
-	int ret;
-
-	mutex_lock(&account->client_lock);
-	if (account->client_users)
-		ret = account->client;
-	else
-		ret = ida_alloc_max(&tdev->clients, T3_MAX_CLIENTS - 1, GFP_KERNEL);
-	if (ret >= 0) {
-		account->client = ret;
-		account->client_users++;
-	}
-	mutex_unlock(&account->client_lock);
-	return ret;
+	spin_lock(&t3_users_lock);
+	t3_account_add(account, pool, -(s64)amount);
+	spin_unlock(&t3_users_lock);
 }
 
 /**
- * t3_client_put() - count one queue or space less
- * @tdev: the device
- * @account: of the file that is the client
+ * t3_account_limit() - get what a file may have, by what its user has and what is free now
+ * @account: the account
+ * @pool: T3_POOL_DEVICE or T3_POOL_HOST
  *
- * Context: process context; sleeps.
+ * Context: process context.
+ * Return: bytes, with those that it has.
  */
-void t3_client_put(struct t3_device *tdev, struct t3_account *account)
+u64 t3_account_limit(struct t3_account *account, enum t3_pool pool)
 {
-	mutex_lock(&account->client_lock);
-	if (!--account->client_users)
-		ida_free(&tdev->clients, account->client);
-	mutex_unlock(&account->client_lock);
+	bool privileged = capable(CAP_SYS_RESOURCE);
+	u64 limit;
+
+	spin_lock(&t3_users_lock);
+	limit = account->used[pool] + t3_share_room(account->share, pool, privileged);
+	spin_unlock(&t3_users_lock);
+	return limit;
 }
+
+/**
+ * t3_account_used() - get what a file has
+ * @account: the account
+ * @pool: of what
+ *
+ * Return: bytes or pieces.
+ */
+u64 t3_account_used(struct t3_account *account, enum t3_pool pool)
+{
+	u64 used;
+
+	spin_lock(&t3_users_lock);
+	used = account->used[pool];
+	spin_unlock(&t3_users_lock);
+	return used;
+}
+
+#ifdef T3_KUNIT
+#include "tests/t3_account_test.c"
+#endif

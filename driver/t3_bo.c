@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * What buffers of all kinds have in common, and T3_BO_CREATE and T3_BO_MMAP_OFFSET.
+ * The common part of buffers of all kinds, and T3_BO_CREATE and T3_BO_MMAP_OFFSET.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -10,6 +10,10 @@
 #include <linux/slab.h>
 
 #include "t3_bo.h"
+#include "t3_device.h"
+#include "t3_gate.h"
+#include "t3_refuse.h"
+#include "t3_user.h"
 
 /**
  * t3_bo_alloc() - allocate the struct of a buffer
@@ -252,6 +256,17 @@ struct t3_bo *t3_bo_lookup(struct drm_file *file, u32 handle)
 	return obj ? to_t3_bo(obj) : NULL;
 }
 
+static const struct t3_rule t3_bo_create_rules[] = {
+	T3_BITS(drm_t3_bo_create, flags, DRM_T3_BO_HOST, "DRM_T3_BO_HOST or 0"),
+	T3_CAUSE(-EDQUOT, drm_t3_bo_create, size, "what the caller's limit leaves"),
+	T3_CAUSE(-ENOSPC, drm_t3_bo_create, size, "a contiguous range that is free in the device"),
+	T3_CAUSE(-EOPNOTSUPP, drm_t3_bo_create, flags, "0: DMA is not coherent here"),
+};
+
+static const struct t3_rule t3_bo_mmap_offset_rules[] = {
+	T3_ZERO(drm_t3_bo_mmap_offset, pad),
+};
+
 /* A larger buffer does not fit even if all memory is free. */
 static u64 t3_bo_size_max(const struct t3_device *tdev, u32 flags)
 {
@@ -304,14 +319,18 @@ int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file
 	struct drm_t3_bo_create *args = data;
 	struct t3_bo *bo;
 	u32 handle;
+	u64 max;
 	int ret;
 
-	if (args->flags & ~DRM_T3_BO_HOST || !args->size ||
-	    args->size > t3_bo_size_max(to_t3_device(drm), args->flags))
-		return -EINVAL;
+	ret = t3_check(file, args, t3_bo_create_rules);
+	if (ret)
+		return ret;
+	max = t3_bo_size_max(to_t3_device(drm), args->flags);
+	if (!args->size || args->size > max)
+		return t3_refuse_range(file, args, -EINVAL, size, 1, max);
 	bo = t3_bo_new(file, args);
 	if (IS_ERR(bo))
-		return PTR_ERR(bo);
+		return t3_explain(file, args, PTR_ERR(bo), t3_bo_create_rules);
 	ret = drm_gem_handle_create(file, &bo->base, &handle);
 	if (!ret) {
 		args->size = bo->base.size;
@@ -334,12 +353,14 @@ int t3_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file 
 {
 	struct drm_t3_bo_mmap_offset *args = data;
 	struct t3_bo *bo;
+	int ret;
 
-	if (args->pad)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_bo_mmap_offset_rules);
+	if (ret)
+		return ret;
 	bo = t3_bo_lookup(file, args->handle);
 	if (!bo)
-		return -ENOENT;
+		return t3_refuse(file, args, -ENOENT, handle, "a GEM handle of this open file");
 	args->offset = drm_vma_node_offset_addr(&bo->base.vma_node);
 	t3_bo_put(bo);
 	return 0;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Buffers: of device memory, of the machine's memory, and imported ones.
  *
@@ -14,20 +14,10 @@
 #include <linux/scatterlist.h>
 
 #include "t3_device.h"
+#include "t3_user.h"
 
 /* Several devices map the same memory, only coherently, so nobody syncs. */
 #define T3_DMA_ATTRS DMA_ATTR_SKIP_CPU_SYNC
-
-enum t3_pool {
-	T3_POOL_DEVICE,
-	T3_POOL_HOST,
-	T3_POOL_QUEUES, /* this and those that follow: in pieces */
-	T3_POOL_SPACES,
-	T3_POOL_SEGMENTS,
-	T3_POOL_COUNT
-};
-
-struct t3_account;
 
 enum t3_bo_kind {
 	T3_BO_DEVICE, /* memory of this device */
@@ -80,18 +70,6 @@ static inline void t3_bo_put(struct t3_bo *bo)
 	if (bo)
 		drm_gem_object_put(&bo->base);
 }
-
-/* t3_account.c */
-struct t3_account *t3_account_new(void);
-struct t3_account *t3_account_get(struct t3_account *account);
-void t3_account_put(struct t3_account *account);
-u64 t3_account_limit(struct t3_device *tdev, struct t3_account *account, enum t3_pool pool);
-int t3_account_check_room(struct t3_account *account, u64 free);
-u64 t3_account_used(struct t3_account *account, enum t3_pool pool);
-int t3_account_charge(struct t3_account *account, enum t3_pool pool, u64 amount);
-void t3_account_uncharge(struct t3_account *account, enum t3_pool pool, u64 amount);
-int t3_client_get(struct t3_device *tdev, struct t3_account *account);
-void t3_client_put(struct t3_device *tdev, struct t3_account *account);
 
 /* t3_bo.c: common to all kinds */
 struct t3_bo *t3_bo_alloc(enum t3_bo_kind kind, const struct drm_gem_object_funcs *funcs);

@@ -1,10 +1,16 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Buffers of device memory.
  */
+#include <linux/io.h>
 #include <linux/mm.h>
 
 #include "t3_bo.h"
+#include "t3_device.h"
+#include "t3_gate.h"
+#include "t3_map.h"
+#include "t3_mem.h"
+#include "t3_user.h"
 
 static void t3_bo_device_free(struct drm_gem_object *obj)
 {
@@ -42,10 +48,39 @@ static vm_fault_t t3_bo_device_fault(struct vm_fault *vmf)
 	return ret;
 }
 
+/*
+ * ptrace() and /proc/PID/mem: without a struct page, the core can neither pin the memory nor check
+ * the right to write. Spaces' registers have no such function: a load of them may have effects, and
+ * a store to an aperture counts.
+ */
+static int t3_bo_device_access(struct vm_area_struct *vma, unsigned long address, void *bytes,
+			       int length, int write)
+{
+	struct drm_gem_object *obj = vma->vm_private_data;
+	struct t3_device *tdev = to_t3_device(obj->dev);
+	u64 offset = address - vma->vm_start;
+	void __iomem *memory;
+
+	if (write && !(vma->vm_flags & VM_WRITE))
+		return -EACCES;
+	length = min_t(unsigned long, length, vma->vm_end - address);
+	offset += (u64)(vma->vm_pgoff - drm_vma_node_start(&obj->vma_node)) << PAGE_SHIFT;
+	if (t3_access_enter(tdev))
+		return -EIO;
+	memory = tdev->memory + to_t3_bo(obj)->chunk.start + offset;
+	if (write)
+		memcpy_toio(memory, bytes, length);
+	else
+		memcpy_fromio(bytes, memory, length);
+	t3_access_exit(tdev);
+	return length;
+}
+
 static const struct vm_operations_struct t3_bo_device_vm_ops = {
 	.open = drm_gem_vm_open,
 	.close = drm_gem_vm_close,
 	.fault = t3_bo_device_fault,
+	.access = t3_bo_device_access,
 };
 
 /* Without vmap: a mapping of the kernel would outlive the device. */

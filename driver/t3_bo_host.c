@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Host buffers: pages of the machine, mapped for the device's DMA until buffer or device ends. The
  * driver allocates the pages itself instead of the DMA API, because buffer and mappings stay when
@@ -14,6 +14,8 @@
 #include <linux/vmalloc.h>
 
 #include "t3_bo.h"
+#include "t3_device.h"
+#include "t3_user.h"
 
 #define T3_HOST_ORDER 9 /* of the largest piece that is tried: 2 MiB */
 
@@ -251,7 +253,7 @@ static struct t3_bo *t3_bo_host_alloc(struct t3_account *account, u64 size)
  * @size: bytes, a multiple of the page size
  *
  * Context: inside drm_dev_enter(); sleeps.
- * Return: the buffer with one reference, or an ERR_PTR(): -EDQUOT the limit of the account,
+ * Return: the buffer with one reference, or an ERR_PTR(): -EDQUOT the limit of the user,
  *   -ENOMEM, -EINTR a fatal signal, or an error of t3_pages_map().
  */
 struct t3_bo *t3_bo_host_new(struct t3_device *tdev, struct t3_account *account, u64 size)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * A user's command into descriptors. The device knows device memory and the bus as a whole
  * and no buffers, so all that it is told is checked before.
@@ -6,29 +6,36 @@
  * Each type of command has a decoder, which checks the user's struct, looks up the objects
  * that it names and fills struct t3_command: see t3_copy.c, t3_gemm.c and t3_timed.c.
  */
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "t3_bo.h"
 #include "t3_command.h"
+#include "t3_format.h"
+#include "t3_refuse.h"
 
-/* Returns the size of a type's struct, or 0: no such type. */
-static size_t t3_command_size(u32 type)
-{
-	switch (type) {
-	case DRM_T3_COMMAND_COPY:
-		return sizeof(struct drm_t3_copy);
-	case DRM_T3_COMMAND_FILL:
-		return sizeof(struct drm_t3_fill);
-	case DRM_T3_COMMAND_UPDATE:
-		return sizeof(struct drm_t3_update);
-	case DRM_T3_COMMAND_GEMM:
-		return sizeof(struct drm_t3_gemm);
-	case DRM_T3_COMMAND_TIMED:
-		return sizeof(struct drm_t3_timed);
-	default:
-		return 0;
+struct t3_command_type {
+	const char *name; /* NULL: no such type */
+	size_t size;
+};
+
+#define T3_COMMAND_TYPE(struct_name)                     \
+	{                                                \
+#struct_name, sizeof(struct struct_name) \
 	}
-}
+
+static const struct t3_command_type t3_command_types[] = {
+	[DRM_T3_COMMAND_COPY] = T3_COMMAND_TYPE(drm_t3_copy),
+	[DRM_T3_COMMAND_FILL] = T3_COMMAND_TYPE(drm_t3_fill),
+	[DRM_T3_COMMAND_UPDATE] = T3_COMMAND_TYPE(drm_t3_update),
+	[DRM_T3_COMMAND_GEMM] = T3_COMMAND_TYPE(drm_t3_gemm),
+	[DRM_T3_COMMAND_TIMED] = T3_COMMAND_TYPE(drm_t3_timed),
+};
+
+static const struct t3_rule t3_command_rules[] = {
+	T3_RANGE(drm_t3_command, type, DRM_T3_COMMAND_COPY, DRM_T3_COMMAND_TIMED),
+};
 
 static int t3_command_decode(struct drm_file *file, const union drm_t3_any_command *user,
 			     struct t3_command *command)
@@ -63,20 +70,29 @@ static int t3_command_decode(struct drm_file *file, const union drm_t3_any_comma
 int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user,
 		     struct t3_command *command, u32 max_pieces)
 {
-	size_t size = t3_command_size(user->head.type);
+	const struct t3_command_type *type;
 	int ret;
 
-	if (!size)
-		return -EINVAL;
-	if (memchr_inv((const u8 *)user + size, 0, sizeof(*user) - size))
-		return -E2BIG;
+	ret = t3_check(file, &user->head, t3_command_rules);
+	if (ret)
+		return t3_refused_struct(file, ret, "drm_t3_command");
+	type = &t3_command_types[array_index_nospec(user->head.type, ARRAY_SIZE(t3_command_types))];
+	if (memchr_inv((const u8 *)user + type->size, 0, sizeof(*user) - type->size)) {
+		ret = t3_refuse(file, user, -E2BIG, head.type,
+				"a type whose struct has all bytes that are not 0");
+		return t3_refused_struct(file, ret, type->name);
+	}
 	command->type = user->head.type;
 	ret = t3_command_decode(file, user, command);
 	if (ret)
-		return ret;
+		return t3_refused_struct(file, ret, type->name);
 	if (!command->pieces)
 		command->pieces = t3_copy_count(command, max_pieces);
-	return command->pieces > max_pieces ? -EFBIG : 0;
+	if (command->pieces <= max_pieces)
+		return 0;
+	ret = t3_refuse_value(file, -EFBIG, "rows", command->rows,
+			      "so few that the job has at most DRM_T3_SUBMIT_PIECES_MAX pieces");
+	return t3_refused_struct(file, ret, type->name);
 }
 
 /**
@@ -115,48 +131,37 @@ void t3_command_put(struct t3_command *command)
 	kfree(command->gemm);
 }
 
-static u64 t3_step_end(u64 start, u64 pitch, const struct t3_descriptor *descriptor)
-{
-	return start + (descriptor->rows - 1) * pitch + descriptor->row_bytes;
-}
+/*
+ * Time of the engine as it was measured on the emulator, which is the only device so far: what a
+ * descriptor and a row cost beside their bytes, 4 products in a nanosecond, and the usual run of a
+ * timed model. An estimate is enough: see user_queued_ms.
+ */
+#define T3_COST_STEP_NS	    1000
+#define T3_COST_ROW_NS	    64
+#define T3_COST_PRODUCTS_NS 4
+#define T3_COST_TIMED_NS    (100 * NSEC_PER_MSEC)
 
 /**
- * t3_step_repeatable() - check whether a step may be done twice
- * @step: of a job
+ * t3_command_cost() - estimate the time of the engine that a command needs
+ * @command: from t3_command_parse()
  *
- * A second run is harmless if the step reads nothing that it writes. Two addresses of the bus may
- * be one page of the host.
- *
- * Return: true if a second run gives the result of the first.
+ * Return: nanoseconds, not 0.
  */
-bool t3_step_repeatable(const struct t3_step *step)
+u64 t3_command_cost(const struct t3_command *command)
 {
-	const struct t3_descriptor *d = &step->descriptor;
+	u64 ns = (u64)command->pieces * T3_COST_STEP_NS + (u64)command->rows * T3_COST_ROW_NS;
+	u64 bytes = (u64)command->rows * command->row_bytes;
 
-	if (d->opcode == T3_DESC_GEMM)
-		return t3_gemm_repeatable(step);
-	if (d->opcode == T3_DESC_FILL || d->opcode == T3_DESC_TIMED)
-		return true;
-	if (d->opcode == T3_DESC_UPDATE && d->op == T3_OP_ADD)
-		return false;
-	if (d->src_kind != d->dst_kind)
-		return true;
-	if (d->src_kind == T3_LOC_HOST)
-		return false;
-	return t3_step_end(d->src, d->src_pitch, d) <= d->dst ||
-	       t3_step_end(d->dst, d->dst_pitch, d) <= d->src;
-}
-
-/**
- * t3_step_error() - translate the status of a refused step
- * @step: of a job
- * @status: T3_DESC_* of its completion, not T3_DESC_OK
- *
- * Return: the error of the job's fence.
- */
-int t3_step_error(const struct t3_step *step, int status)
-{
-	return step->descriptor.opcode == T3_DESC_TIMED ? t3_timed_error(status) : -EIO;
+	switch (command->type) {
+	case DRM_T3_COMMAND_GEMM:
+		/* DRM_T3_GEMM_WORK_MAX bounds the number of products. */
+		return ns + bytes / t3_dtype_size(command->dtype) * command->gemm->depth /
+			    T3_COST_PRODUCTS_NS;
+	case DRM_T3_COMMAND_TIMED:
+		return ns + T3_COST_TIMED_NS;
+	default:
+		return ns + bytes;
+	}
 }
 
 #ifdef T3_KUNIT

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Commands of jobs: checked operands, and the hardware's descriptors.
  */
@@ -40,7 +40,8 @@ struct t3_step {
 
 /* t3_operand.c */
 bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size);
-bool t3_operand_valid(const struct drm_t3_operand *user, u32 rows, u64 row_bytes);
+int t3_operand_check(struct drm_file *file, const struct drm_t3_operand *user, u32 rows,
+		     u64 row_bytes);
 int t3_operand_get(struct drm_file *file, struct t3_operand *operand,
 		   const struct drm_t3_operand *user, u32 rows, u64 row_bytes);
 u64 t3_operand_address(const struct t3_operand *operand);
@@ -50,8 +51,7 @@ int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user
 		     struct t3_command *command, u32 max_pieces);
 void t3_command_build(struct t3_command *command, struct t3_step *steps);
 void t3_command_put(struct t3_command *command);
-bool t3_step_repeatable(const struct t3_step *step);
-int t3_step_error(const struct t3_step *step, int status);
+u64 t3_command_cost(const struct t3_command *command);
 
 /* t3_copy.c */
 int t3_copy_decode(struct drm_file *file, const struct drm_t3_copy *user,
@@ -67,12 +67,14 @@ void t3_copy_build(const struct t3_command *command, struct t3_step *steps);
 int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
 		   struct t3_command *command);
 void t3_gemm_build(struct t3_command *command, struct t3_step *step);
-bool t3_gemm_repeatable(const struct t3_step *step);
 
 /* t3_timed.c */
 int t3_timed_decode(struct drm_file *file, const struct drm_t3_timed *user,
 		    struct t3_command *command);
 void t3_timed_build(const struct t3_command *command, struct t3_step *step);
-int t3_timed_error(int status);
+
+/* t3_step.c */
+bool t3_step_repeatable(const struct t3_step *step);
+int t3_step_error(const struct t3_step *step, int status);
 
 #endif /* T3_COMMAND_H */

@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between kernels, from 6.12 on. The driver is written for the newest one; this gives
+ * Differences between kernels, from 6.12 on. The driver is written for the newest one; this gives
  * older ones the same names. Kbuild defines T3_HAVE_* by probe.sh. Each block names the change of
  * the kernel that it is for. It goes, with its probe, when no kernel before that change is left.
  */
@@ -10,6 +10,7 @@
 #include <linux/dma-buf.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_gem.h>
 #include <drm/gpu_scheduler.h>
@@ -70,6 +71,11 @@ static inline int t3_sched_job_init(struct drm_sched_job *job, struct drm_sched_
 }
 
 #define drm_sched_job_init t3_sched_job_init
+#endif
+
+/* 6.17, "workqueue: Add system_percpu_wq and system_dfl_wq". 7.x warns about the old name. */
+#ifndef T3_HAVE_SYSTEM_DFL_WQ
+#define system_dfl_wq system_unbound_wq
 #endif
 
 /* 6.17, "drm/sched: Rename DRM_GPU_SCHED_STAT_NOMINAL to DRM_GPU_SCHED_STAT_RESET". */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * COPY, FILL and UPDATE commands.
  *
@@ -8,23 +8,75 @@
  */
 #include <linux/bitops.h>
 
+#include "t3_bo.h"
 #include "t3_command.h"
 #include "t3_format.h"
+#include "t3_refuse.h"
 
 static_assert((int)DRM_T3_COMMAND_COPY == (int)T3_DESC_COPY);
 static_assert((int)DRM_T3_COMMAND_FILL == (int)T3_DESC_FILL);
 static_assert((int)DRM_T3_COMMAND_UPDATE == (int)T3_DESC_UPDATE);
 
-static bool t3_shape_valid(u32 rows, u32 row_bytes)
+static const struct t3_rule t3_copy_rules[] = {
+	T3_ZERO(drm_t3_copy, head.flags),
+	T3_RANGE(drm_t3_copy, rows, 1, T3_MAX_COPY_BYTES),
+	T3_RANGE(drm_t3_copy, row_bytes, 1, T3_MAX_COPY_BYTES),
+};
+
+static const struct t3_rule t3_fill_rules[] = {
+	T3_ZERO(drm_t3_fill, head.flags),
+	T3_RANGE(drm_t3_fill, rows, 1, T3_MAX_COPY_BYTES),
+	T3_RANGE(drm_t3_fill, row_bytes, 1, T3_MAX_COPY_BYTES),
+};
+
+static const struct t3_rule t3_update_rules[] = {
+	T3_ZERO(drm_t3_update, head.flags),
+	T3_RANGE(drm_t3_update, rows, 1, T3_MAX_COPY_BYTES),
+	T3_RANGE(drm_t3_update, row_bytes, 1, T3_MAX_COPY_BYTES),
+	T3_RANGE(drm_t3_update, dtype, 0, T3_DTYPE_COUNT - 1),
+	T3_RANGE(drm_t3_update, op, 0, T3_OP_COUNT - 1),
+};
+
+static int t3_shape_check(struct drm_file *file, u32 rows, u32 row_bytes)
 {
-	return rows && row_bytes && (u64)rows * row_bytes <= T3_MAX_COPY_BYTES;
+	if ((u64)rows * row_bytes > T3_MAX_COPY_BYTES)
+		return t3_refuse_value(file, -EINVAL, "rows", rows,
+				       "so few that rows * row_bytes is at most 1 GiB");
+	return 0;
 }
 
-static bool t3_copy_valid(const struct drm_t3_copy *user)
+static int t3_copy_check_operand(struct drm_file *file, const struct drm_t3_operand *user, u32 rows,
+				 u32 row_bytes, const char *name)
 {
-	return !user->head.flags && t3_shape_valid(user->rows, user->row_bytes) &&
-	       t3_operand_valid(&user->dst, user->rows, user->row_bytes) &&
-	       t3_operand_valid(&user->src, user->rows, user->row_bytes);
+	return t3_refused_in(file, t3_operand_check(file, user, rows, row_bytes), name);
+}
+
+static int t3_copy_check(struct drm_file *file, const struct drm_t3_copy *user)
+{
+	u32 rows = user->rows, row_bytes = user->row_bytes;
+	int ret;
+
+	ret = t3_check(file, user, t3_copy_rules);
+	if (!ret)
+		ret = t3_shape_check(file, rows, row_bytes);
+	if (!ret)
+		ret = t3_copy_check_operand(file, &user->dst, rows, row_bytes, "dst");
+	if (!ret)
+		ret = t3_copy_check_operand(file, &user->src, rows, row_bytes, "src");
+	return ret;
+}
+
+/* Looks up dst, then src. */
+static int t3_copy_get(struct drm_file *file, struct t3_command *command,
+		       const struct drm_t3_operand *dst, const struct drm_t3_operand *src)
+{
+	int ret;
+
+	ret = t3_operand_get(file, &command->dst, dst, command->rows, command->row_bytes);
+	if (ret)
+		return t3_refused_in(file, ret, "dst");
+	ret = t3_operand_get(file, &command->src, src, command->rows, command->row_bytes);
+	return t3_refused_in(file, ret, "src");
 }
 
 /**
@@ -40,20 +92,24 @@ int t3_copy_decode(struct drm_file *file, const struct drm_t3_copy *user,
 {
 	int ret;
 
-	if (!t3_copy_valid(user))
-		return -EINVAL;
-	command->rows = user->rows;
-	command->row_bytes = user->row_bytes;
-	ret = t3_operand_get(file, &command->dst, &user->dst, user->rows, user->row_bytes);
+	ret = t3_copy_check(file, user);
 	if (ret)
 		return ret;
-	return t3_operand_get(file, &command->src, &user->src, user->rows, user->row_bytes);
+	command->rows = user->rows;
+	command->row_bytes = user->row_bytes;
+	return t3_copy_get(file, command, &user->dst, &user->src);
 }
 
-static bool t3_fill_valid(const struct drm_t3_fill *user)
+static int t3_fill_check(struct drm_file *file, const struct drm_t3_fill *user)
 {
-	return !user->head.flags && t3_shape_valid(user->rows, user->row_bytes) &&
-	       t3_operand_valid(&user->dst, user->rows, user->row_bytes);
+	int ret;
+
+	ret = t3_check(file, user, t3_fill_rules);
+	if (!ret)
+		ret = t3_shape_check(file, user->rows, user->row_bytes);
+	if (!ret)
+		ret = t3_copy_check_operand(file, &user->dst, user->rows, user->row_bytes, "dst");
+	return ret;
 }
 
 /**
@@ -67,22 +123,36 @@ static bool t3_fill_valid(const struct drm_t3_fill *user)
 int t3_fill_decode(struct drm_file *file, const struct drm_t3_fill *user,
 		   struct t3_command *command)
 {
-	if (!t3_fill_valid(user))
-		return -EINVAL;
+	int ret;
+
+	ret = t3_fill_check(file, user);
+	if (ret)
+		return ret;
 	command->rows = user->rows;
 	command->row_bytes = user->row_bytes;
 	command->pattern = user->pattern;
-	return t3_operand_get(file, &command->dst, &user->dst, user->rows, user->row_bytes);
+	ret = t3_operand_get(file, &command->dst, &user->dst, user->rows, user->row_bytes);
+	return t3_refused_in(file, ret, "dst");
 }
 
-static bool t3_update_valid(const struct drm_t3_update *user)
+static int t3_update_check(struct drm_file *file, const struct drm_t3_update *user)
 {
-	return !user->head.flags && user->dtype < T3_DTYPE_COUNT &&
-	       t3_op_valid(user->dtype, user->op) &&
-	       !(user->row_bytes % t3_dtype_size(user->dtype)) &&
-	       t3_shape_valid(user->rows, user->row_bytes) &&
-	       t3_operand_valid(&user->dst, user->rows, user->row_bytes) &&
-	       t3_operand_valid(&user->src, user->rows, user->row_bytes);
+	u32 rows = user->rows, row_bytes = user->row_bytes;
+	int ret;
+
+	ret = t3_check(file, user, t3_update_rules);
+	if (ret)
+		return ret;
+	if (!t3_op_valid(user->dtype, user->op))
+		return t3_refuse(file, user, -EINVAL, op, "an op that elements of dtype have");
+	if (row_bytes % t3_dtype_size(user->dtype))
+		return t3_refuse(file, user, -EINVAL, row_bytes, "a multiple of the element size");
+	ret = t3_shape_check(file, rows, row_bytes);
+	if (!ret)
+		ret = t3_copy_check_operand(file, &user->dst, rows, row_bytes, "dst");
+	if (!ret)
+		ret = t3_copy_check_operand(file, &user->src, rows, row_bytes, "src");
+	return ret;
 }
 
 /**
@@ -98,20 +168,20 @@ int t3_update_decode(struct drm_file *file, const struct drm_t3_update *user,
 {
 	int ret;
 
-	if (!t3_update_valid(user))
-		return -EINVAL;
+	ret = t3_update_check(file, user);
+	if (ret)
+		return ret;
 	command->rows = user->rows;
 	command->row_bytes = user->row_bytes;
 	command->op = user->op;
 	command->dtype = user->dtype;
-	ret = t3_operand_get(file, &command->dst, &user->dst, user->rows, user->row_bytes);
+	ret = t3_copy_get(file, command, &user->dst, &user->src);
 	if (ret)
 		return ret;
-	ret = t3_operand_get(file, &command->src, &user->src, user->rows, user->row_bytes);
-	if (ret)
-		return ret;
-	if (command->dst.bo->kind != T3_BO_DEVICE || command->src.bo->kind != T3_BO_DEVICE)
-		return -EOPNOTSUPP;
+	if (command->dst.bo->kind != T3_BO_DEVICE)
+		return t3_refuse(file, user, -EOPNOTSUPP, dst.handle, "memory of this device");
+	if (command->src.bo->kind != T3_BO_DEVICE)
+		return t3_refuse(file, user, -EOPNOTSUPP, src.handle, "memory of this device");
 	return 0;
 }
 

@@ -1,14 +1,15 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The device's folder in debugfs: accel/<PCI function>/ of its mount.
  *
  *  spaces    spaces with their segments, grants and routes
  *  tiles     tiles that spaces wait for, and what those wait for
  *  queues    queues with the jobs in their rings
+ *  links     links to other ranks: whether they are up, and what they still wait for
  *  memory    the allocators of device memory and aperture
  *  counters  counters of the device
  *  resets    how often the function and its queues were reset, and jobs timed out
- *  reset     for writing: "function" resets the function; all spaces are lost, queues go on
+ *  reset     for writing: "function" resets the function; all spaces and queued jobs are lost
  *  inject    for writing: faults, where the device has guest-inject=on; reading lists them
  *
  * A line is a record of key=value: its kind and the fields that name it, then others.
@@ -26,6 +27,8 @@
 
 #include "t3_debugfs.h"
 #include "t3_device.h"
+#include "t3_gate.h"
+#include "t3_regs.h"
 #include "t3_reset.h"
 #include "t3_space.h"
 
@@ -113,7 +116,7 @@ static ssize_t t3_debugfs_reset_write(struct file *filp, const char __user *user
 		return -EFAULT;
 	if (!sysfs_streq(text, "function"))
 		return -EINVAL;
-	ret = t3_reset_request(tdev, "asked for in debugfs");
+	ret = t3_reset_request(tdev, "asked for in debugfs", true);
 	return ret ? ret : size;
 }
 
@@ -127,6 +130,7 @@ static const struct file_operations t3_debugfs_reset_fops = {
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_spaces);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_tiles);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_queues);
+DEFINE_SHOW_ATTRIBUTE(t3_debugfs_links);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_memory);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_counters);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_resets);
@@ -139,6 +143,7 @@ static const struct t3_debugfs_file {
 	{ "spaces", 0400, &t3_debugfs_spaces_fops },
 	{ "tiles", 0400, &t3_debugfs_tiles_fops },
 	{ "queues", 0400, &t3_debugfs_queues_fops },
+	{ "links", 0400, &t3_debugfs_links_fops },
 	{ "memory", 0400, &t3_debugfs_memory_fops },
 	{ "counters", 0400, &t3_debugfs_counters_fops },
 	{ "resets", 0400, &t3_debugfs_resets_fops },

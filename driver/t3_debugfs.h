@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * debugfs of a device: see t3_debugfs.c.
  */
@@ -27,5 +27,8 @@ extern const struct file_operations t3_debugfs_inject_fops;
 
 /* t3_debugfs_queue.c */
 int t3_debugfs_queues_show(struct seq_file *m, void *unused);
+
+/* t3_debugfs_link.c */
+int t3_debugfs_links_show(struct seq_file *m, void *unused);
 
 #endif /* T3_DEBUGFS_H */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * debugfs: faults for tests, where the device allows them to its guest (CAPS.INJECT).
  *
@@ -15,6 +15,7 @@
 
 #include <drm/drm_print.h>
 
+#include "t3_admin.h"
 #include "t3_debugfs.h"
 #include "t3_device.h"
 

@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * debugfs: queues with the jobs in their rings.
  */
 #include <linux/seq_file.h>
 
 #include "t3_debugfs.h"
+#include "t3_device.h"
+#include "t3_job.h"
 #include "t3_queue.h"
 
 static void t3_show_job(struct seq_file *m, const struct t3_job *job)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * debugfs: spaces with their segments, grants and routes.
  */
@@ -6,8 +6,10 @@
 #include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 
+#include "t3_admin.h"
 #include "t3_bo.h"
 #include "t3_debugfs.h"
+#include "t3_event.h"
 #include "t3_space.h"
 
 static const char *const t3_kind_names[] = { T3_SEGMENT_KIND_LIST(T3_NAME, T3_SEG_) };

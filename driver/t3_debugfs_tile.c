@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * debugfs: the tiles that segments of armed spaces wait for.
  */
 #include <linux/seq_file.h>
 
+#include "t3_admin.h"
 #include "t3_debugfs.h"
+#include "t3_device.h"
 #include "t3_space.h"
 
 #define T3_TILES_SHOWN	16 /* shown of a segment */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One T3 function: its registers, memory, aperture and spaces.
  *
@@ -35,6 +35,8 @@
  *  t3_queue.lock      spinlock, irq: the ring, the jobs in it.
  *  t3_fence.lock      spinlock, irq: of the dma_fence.
  *  t3_usage.lock      spinlock, irq: when queues of a file were busy.
+ *  t3_refusals.lock   spinlock: why ioctls of a file were refused.
+ *  t3_users_lock      spinlock: users, what they and their files have of what is limited.
  *
  * drm_dev_enter() sections may be entered with any mutex held. Nothing inside one waits for
  * users or for a closed gate: drm_dev_unplug() of any device waits for these sections.
@@ -62,6 +64,8 @@
 #include "t3_accel.h"
 #include "t3_compat.h"
 #include "t3_hw.h"
+#include "t3_refuse.h"
+#include "t3_user.h"
 
 /*
  * The driver uses words of the mailbox and event area, which are little-endian, without
@@ -80,6 +84,7 @@ struct t3_account;
 struct t3_dump;
 struct t3_job;
 struct t3_queue;
+struct t3_refusals;
 struct t3_space;
 struct t3_usage;
 
@@ -149,7 +154,9 @@ struct t3_device {
 	spinlock_t queue_lock; /* queues */
 	struct t3_queue *queues[T3_MAX_QUEUES];
 
-	struct ida clients; /* numbers of open files with queues or spaces */
+	struct ida clients; /* numbers of users with queues or spaces */
+	struct list_head shares; /* of users; t3_users_lock, with charged */
+	u64 charged[T3_POOL_COUNT]; /* of all users; HOST: 0 */
 
 	/* Counted since probe, for debugfs. */
 	atomic_t resets;
@@ -162,6 +169,7 @@ struct t3_file {
 	struct xarray queues; /* handle to struct t3_queue; likewise */
 	struct t3_account *account; /* holds a reference */
 	struct t3_usage *usage; /* holds a reference */
+	struct t3_refusals *refusals; /* owned */
 };
 
 static inline struct t3_device *to_t3_device(struct drm_device *drm)
@@ -173,96 +181,5 @@ static inline struct t3_device *t3_file_device(struct drm_file *file)
 {
 	return to_t3_device(file->minor->dev);
 }
-
-extern struct mutex t3_topology_lock;
-
-/* t3_drv.c: for module parameters in milliseconds, up to an hour */
-#define T3_PARAM_MS_MAX 3600000
-extern const struct kernel_param_ops t3_param_ms_ops;
-
-/* t3_fops.c */
-extern const struct file_operations t3_fops;
-
-/* t3_sysfs.c */
-extern const struct attribute_group *t3_sysfs_groups[];
-
-/* t3_hw.c */
-int t3_hw_init(struct t3_device *tdev);
-void t3_hw_start(struct t3_device *tdev);
-bool t3_hw_answers(struct t3_device *tdev);
-bool t3_hw_was_reset(struct t3_device *tdev);
-u64 t3_hw_vclock(struct t3_device *tdev);
-u64 t3_hw_counter(struct t3_device *tdev, enum t3_counter_id id);
-
-/* t3_gate.c */
-int t3_gate_init(struct t3_device *tdev);
-int t3_hw_lock(struct t3_device *tdev);
-int t3_hw_lock_unless_reset(struct t3_device *tdev);
-void t3_hw_unlock(struct t3_device *tdev);
-int t3_access_enter(struct t3_device *tdev);
-int t3_access_try(struct t3_device *tdev);
-bool t3_access_again(struct t3_device *tdev, int *ret);
-void t3_access_exit(struct t3_device *tdev);
-void t3_gate_unmap(struct t3_device *tdev);
-void t3_gate_close(struct t3_device *tdev, bool reset);
-void t3_gate_open(struct t3_device *tdev);
-void t3_gate_set_unplugged(struct t3_device *tdev);
-void t3_gate_fail(struct t3_device *tdev);
-void t3_gate_prepare_remove(struct t3_device *tdev);
-
-/* t3_watch.c */
-void t3_watch_init(struct t3_device *tdev);
-void t3_watch_join(struct t3_device *tdev);
-void t3_watch_start(struct t3_device *tdev);
-void t3_watch_now(struct t3_device *tdev);
-void t3_watch_stop(struct t3_device *tdev);
-
-/* t3_dump.c */
-int t3_dump_init(struct t3_device *tdev);
-void t3_dump_take(struct t3_device *tdev, const char *reason);
-void t3_dump_stop(struct t3_device *tdev);
-
-/* t3_pm.c */
-extern const struct pci_error_handlers t3_error_handlers;
-extern const struct dev_pm_ops t3_pm_ops;
-
-void t3_pm_init(struct t3_device *tdev);
-void t3_pm_stop(struct t3_device *tdev);
-
-/* t3_admin.c */
-int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
-		    size_t size, bool results);
-int t3_admin(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size);
-int t3_admin_query(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size);
-
-/* t3_irq.c */
-int t3_irq_init(struct t3_device *tdev);
-void t3_irq_poll(struct t3_device *tdev);
-void t3_irq_disable(struct t3_device *tdev);
-void t3_irq_enable(struct t3_device *tdev);
-int t3_slot_publish(struct t3_space *space);
-void t3_slot_withdraw(struct t3_space *space);
-void t3_slots_enable(struct t3_device *tdev);
-bool t3_slots_idle(struct t3_device *tdev);
-void t3_slots_mark_lost(struct t3_device *tdev);
-
-/* t3_mem.c */
-int t3_mem_init(struct t3_device *tdev);
-u64 t3_mem_available(struct t3_device *tdev);
-int t3_chunk_alloc(struct t3_device *tdev, struct t3_account *account, u64 size,
-		   struct drm_mm_node *chunk);
-void t3_chunk_free(struct t3_device *tdev, struct t3_account *account, struct drm_mm_node *chunk);
-int t3_aperture_alloc(struct t3_device *tdev, u64 size, struct drm_mm_node *range);
-void t3_aperture_free(struct t3_device *tdev, struct drm_mm_node *range);
-
-/* t3_map.c: the mappings of a space */
-struct t3_map;
-
-struct t3_map *t3_map_create(struct t3_device *tdev, phys_addr_t base, u64 size);
-struct t3_map *t3_map_create_page(struct t3_device *tdev, struct page *page);
-int t3_map_allow(struct t3_map *map, struct drm_file *file);
-u64 t3_map_offset(struct t3_map *map);
-void t3_map_revoke(struct t3_map *map, struct drm_file *file);
-vm_fault_t t3_map_insert(struct vm_fault *vmf, struct drm_gem_object *obj, unsigned long pfn);
 
 #endif /* T3_DEVICE_H */

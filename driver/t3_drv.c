@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The module: PCI driver, DRM driver, ioctl table.
  */
@@ -14,21 +14,28 @@
 
 #include "t3_bo.h"
 #include "t3_debugfs.h"
+#include "t3_device.h"
+#include "t3_drv.h"
+#include "t3_dump.h"
+#include "t3_event.h"
 #include "t3_fdinfo.h"
+#include "t3_gate.h"
+#include "t3_grant.h"
+#include "t3_irq.h"
+#include "t3_job.h"
+#include "t3_mem.h"
+#include "t3_pm.h"
 #include "t3_queue.h"
+#include "t3_refuse.h"
+#include "t3_regs.h"
 #include "t3_reset.h"
+#include "t3_segment.h"
 #include "t3_space.h"
+#include "t3_stats.h"
 #include "t3_syncobj.h"
-
-static int t3_param_ms_set(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, 0, T3_PARAM_MS_MAX);
-}
-
-const struct kernel_param_ops t3_param_ms_ops = {
-	.set = t3_param_ms_set,
-	.get = param_get_uint,
-};
+#include "t3_user.h"
+#include "t3_wait.h"
+#include "t3_watch.h"
 
 static int t3_open(struct drm_device *drm, struct drm_file *file)
 {
@@ -37,17 +44,22 @@ static int t3_open(struct drm_device *drm, struct drm_file *file)
 	tfile = kzalloc_obj(*tfile, GFP_KERNEL_ACCOUNT);
 	if (!tfile)
 		return -ENOMEM;
-	tfile->account = t3_account_new();
+	tfile->account = t3_account_new(to_t3_device(drm), t3_user_payer());
 	if (!tfile->account)
 		goto err_file;
 	tfile->usage = t3_usage_new();
 	if (!tfile->usage)
 		goto err_account;
+	tfile->refusals = t3_refusals_new();
+	if (!tfile->refusals)
+		goto err_usage;
 	xa_init_flags(&tfile->spaces, XA_FLAGS_ALLOC1);
 	xa_init_flags(&tfile->queues, XA_FLAGS_ALLOC1);
 	file->driver_priv = tfile;
 	return 0;
 
+err_usage:
+	t3_usage_put(tfile->usage);
 err_account:
 	t3_account_put(tfile->account);
 err_file:
@@ -62,6 +74,7 @@ static void t3_postclose(struct drm_device *drm, struct drm_file *file)
 	struct t3_queue *queue;
 	unsigned long handle;
 
+	t3_queue_kill_all(to_t3_device(drm), tfile->account);
 	xa_for_each(&tfile->queues, handle, queue)
 		t3_queue_put(queue);
 	xa_destroy(&tfile->queues);
@@ -69,6 +82,7 @@ static void t3_postclose(struct drm_device *drm, struct drm_file *file)
 	xa_destroy(&tfile->spaces);
 	t3_account_put(tfile->account);
 	t3_usage_put(tfile->usage);
+	t3_refusals_free(tfile->refusals);
 	kfree(tfile);
 }
 
@@ -98,6 +112,7 @@ static const struct drm_ioctl_desc t3_ioctls[] = {
 	T3_IOCTL(QUEUE_DESTROY, t3_queue_destroy_ioctl),
 	T3_IOCTL(QUEUE_SUBMIT, t3_queue_submit_ioctl),
 	T3_IOCTL(SPACE_TILE, t3_space_tile_ioctl),
+	T3_IOCTL(REFUSAL, t3_refusal_ioctl),
 };
 
 static_assert(ARRAY_SIZE(t3_ioctls) == DRM_T3_IOCTL_COUNT);
@@ -127,6 +142,7 @@ static int t3_init_locks(struct t3_device *tdev)
 	spin_lock_init(&tdev->queue_lock);
 	INIT_LIST_HEAD(&tdev->bos);
 	ida_init(&tdev->clients);
+	INIT_LIST_HEAD(&tdev->shares);
 	ret = drmm_mutex_init(&tdev->drm, &tdev->bo_lock);
 	if (ret)
 		return ret;

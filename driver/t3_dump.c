@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The device coredump: the state of the function before it, or one of its queues, was
  * reset. It is taken under admin_lock, where nothing may allocate memory, into a buffer of
@@ -35,7 +35,13 @@
 
 #include <drm/drm_managed.h>
 
+#include "t3_admin.h"
+#include "t3_device.h"
+#include "t3_dump.h"
+#include "t3_event.h"
+#include "t3_job.h"
 #include "t3_queue.h"
+#include "t3_regs.h"
 #include "t3_space.h"
 
 #define T3_DUMP_SIZE  (256 * 1024)

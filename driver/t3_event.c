@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The event area: a page of host memory that the device writes and users read. It decides waits.
  */
@@ -7,7 +7,11 @@
 
 #include <drm/drm_print.h>
 
+#include "t3_bo.h"
+#include "t3_device.h"
+#include "t3_event.h"
 #include "t3_space.h"
+#include "t3_trace.h"
 
 /**
  * t3_event_init() - allocate and map the event area of a space

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Eventfds of a space, one for each segment mask. An eventfd is signalled once for each epoch in
  * which all of the mask was delivered, and once when the space faults or ends.
@@ -6,6 +6,8 @@
 #include <linux/eventfd.h>
 #include <linux/slab.h>
 
+#include "t3_event.h"
+#include "t3_refuse.h"
 #include "t3_space.h"
 #include "t3_trace.h"
 
@@ -147,11 +149,23 @@ static void t3_eventfd_start(struct t3_space *space, struct t3_eventfd *entry)
 	t3_eventfd_update(space, entry);
 }
 
-static int t3_eventfd_add_locked(struct t3_space *space, struct t3_eventfd *entry)
+static const struct t3_rule t3_eventfd_rules[] = {
+	T3_ZERO(drm_t3_space_eventfd, flags),
+	T3_ZERO(drm_t3_space_eventfd, pad),
+	T3_RANGE(drm_t3_space_eventfd, segment_mask, 1, U64_MAX),
+	T3_CAUSE(-EBADF, drm_t3_space_eventfd, fd, "an eventfd, or -1"),
+	T3_CAUSE(-EINVAL, drm_t3_space_eventfd, fd, "an eventfd, or -1"),
+	T3_CAUSE(-EEXIST, drm_t3_space_eventfd, segment_mask, "a mask that has no eventfd yet"),
+	T3_CAUSE(-ENOENT, drm_t3_space_eventfd, segment_mask, "a mask that has an eventfd"),
+	T3_CAUSE(-ENOSPC, drm_t3_space_eventfd, space, "a space with fewer eventfds than 64"),
+};
+
+static int t3_eventfd_add_locked(struct t3_space *space, struct t3_eventfd *entry,
+				 const struct drm_t3_space_eventfd *args)
 {
 	lockdep_assert_held(&space->event_lock);
 	if (READ_ONCE(space->dead))
-		return -ENOENT;
+		return t3_refuse_space(space->file, args);
 	if (t3_eventfd_find(space, entry->segment_mask))
 		return -EEXIST;
 	if (space->eventfd_count == DRM_T3_EVENTFDS_MAX)
@@ -178,7 +192,7 @@ static int t3_eventfd_add(struct t3_space *space, const struct drm_t3_space_even
 		return ret;
 	}
 	spin_lock_irq(&space->event_lock);
-	ret = t3_eventfd_add_locked(space, entry);
+	ret = t3_eventfd_add_locked(space, entry, args);
 	spin_unlock_irq(&space->event_lock);
 	if (ret)
 		t3_eventfd_free(entry);
@@ -217,15 +231,16 @@ int t3_space_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	struct t3_space *space;
 	int ret;
 
-	if (args->flags || args->pad || !args->segment_mask)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_eventfd_rules);
+	if (ret)
+		return ret;
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
+		return t3_refuse_space(file, args);
 	if (args->fd == -1)
 		ret = t3_eventfd_remove(space, args->segment_mask);
 	else
 		ret = t3_eventfd_add(space, args);
 	t3_space_put(space);
-	return ret;
+	return t3_explain(file, args, ret, t3_eventfd_rules);
 }

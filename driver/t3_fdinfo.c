@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * What /proc/PID/fdinfo says of an open file, by Documentation/gpu/drm-usage-stats.rst.
+ * The lines of /proc/PID/fdinfo about an open file, by Documentation/gpu/drm-usage-stats.rst.
  *
  * Engines. The device has one engine, which serves at each step the highest priority that has work.
  * So there is one key for each priority, drm-engine-queue-p0 to -p3. It is the time in which at
@@ -19,13 +19,13 @@
 #include <drm/drm_print.h>
 
 #include "t3_bo.h"
+#include "t3_device.h"
 #include "t3_fdinfo.h"
-#include "t3_queue.h"
 #include "t3_space.h"
 
 /* Of the queues of one priority. */
 struct t3_busy {
-	u32 queues; /* that have a job in their ring */
+	u32 queues; /* with a job in their ring */
 	u64 since_ns; /* when the first of them got a job */
 	u64 total_ns; /* busy time before that */
 };

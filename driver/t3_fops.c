@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * File operations of the accel node. They are written out, because DRM_ACCEL_FOPS has no
  * show_fdinfo, and because some ioctls of the core must not be reached.
@@ -37,6 +37,8 @@
 #include <drm/drm_syncobj.h>
 
 #include "t3_device.h"
+#include "t3_drv.h"
+#include "t3_refuse.h"
 #include "t3_syncobj.h"
 
 /*
@@ -91,18 +93,24 @@ static void t3_syncobj_after(struct file *filp, unsigned int cmd, void __user *a
 	drm_syncobj_put(obj);
 }
 
-static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+static long t3_ioctl_run(struct file *filp, unsigned int cmd, unsigned long arg, void __user *argp,
+			 long (*core)(struct file *filp, unsigned int cmd, unsigned long arg))
 {
 	const struct t3_syncobj_call *call = t3_syncobj_call(DRM_IOCTL_NR(cmd));
 	long ret = t3_ioctl_gate(filp, cmd);
 
-	if (ret)
-		return ret;
-	if (call)
-		return t3_syncobj_ioctl(call, filp, cmd, (void __user *)arg);
-	ret = drm_ioctl(filp, cmd, arg);
-	t3_syncobj_after(filp, cmd, (void __user *)arg);
-	return ret;
+	if (!ret && call) {
+		ret = t3_syncobj_ioctl(call, filp, cmd, argp);
+	} else if (!ret) {
+		ret = core(filp, cmd, arg);
+		t3_syncobj_after(filp, cmd, argp);
+	}
+	return ret < 0 ? t3_refusal_end(filp->private_data, cmd, ret) : ret;
+}
+
+static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	return t3_ioctl_run(filp, cmd, arg, (void __user *)arg, drm_ioctl);
 }
 
 #ifdef CONFIG_COMPAT
@@ -112,16 +120,7 @@ static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
  */
 static long t3_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	const struct t3_syncobj_call *call = t3_syncobj_call(DRM_IOCTL_NR(cmd));
-	long ret = t3_ioctl_gate(filp, cmd);
-
-	if (ret)
-		return ret;
-	if (call)
-		return t3_syncobj_ioctl(call, filp, cmd, compat_ptr(arg));
-	ret = drm_compat_ioctl(filp, cmd, arg);
-	t3_syncobj_after(filp, cmd, compat_ptr(arg));
-	return ret;
+	return t3_ioctl_run(filp, cmd, arg, compat_ptr(arg), drm_compat_ioctl);
 }
 #else
 #define t3_compat_ioctl NULL

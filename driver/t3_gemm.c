@@ -1,12 +1,16 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * GEMM commands. The operands are memory of this device; the output may instead be a space of the
  * caller. A command is one descriptor, with its parameters beside it in the rings.
  */
 #include <linux/slab.h>
 
+#include "t3_bo.h"
+#include "t3_command.h"
+#include "t3_device.h"
 #include "t3_format.h"
 #include "t3_queue.h"
+#include "t3_refuse.h"
 #include "t3_space.h"
 
 static_assert(DRM_T3_GEMM_CHUNKS_UP == T3_GEMM_CHUNKS_UP);
@@ -18,85 +22,121 @@ static u64 t3_gemm_bytes(const struct drm_t3_gemm *user, u32 elements)
 	return (u64)elements * t3_dtype_size(user->dtype);
 }
 
+static const struct t3_rule t3_gemm_rules[] = {
+	T3_BITS(drm_t3_gemm, head.flags, DRM_T3_GEMM_CHUNKS_UP, "DRM_T3_GEMM_CHUNKS_UP or 0"),
+	T3_RANGE(drm_t3_gemm, dtype, 0, T3_DTYPE_BF16),
+	T3_RANGE(drm_t3_gemm, rows, 1, T3_MAX_COPY_BYTES),
+	T3_RANGE(drm_t3_gemm, columns, 1, T3_MAX_COPY_BYTES),
+	T3_RANGE(drm_t3_gemm, depth, 1, T3_MAX_DEPTH),
+	T3_RANGE(drm_t3_gemm, raster_rows, 1, DRM_T3_GEMM_GROUP_MAX),
+	T3_CAUSE(-EOPNOTSUPP, drm_t3_gemm, head.type, "a device with DRM_T3_FEATURE_GEMM"),
+	T3_CAUSE(-EFBIG, drm_t3_gemm, depth,
+		 "so little that rows * columns * depth is at most DRM_T3_GEMM_WORK_MAX"),
+};
+
+/* The most rows or columns of a group or tile that lies in so many. */
+static u32 t3_gemm_most(u32 limit)
+{
+	return min(limit, DRM_T3_GEMM_GROUP_MAX);
+}
+
 static bool t3_gemm_within(u32 value, u32 limit)
 {
-	return value && value <= min(limit, DRM_T3_GEMM_GROUP_MAX);
+	return value && value <= t3_gemm_most(limit);
 }
 
-static bool t3_gemm_order_valid(const struct drm_t3_gemm *user)
+static int t3_gemm_check_order(struct drm_file *file, const struct drm_t3_gemm *user)
 {
-	return user->chunk_rows && user->chunk_rows <= user->rows &&
-	       user->first_chunk <= (user->rows - 1) / user->chunk_rows &&
-	       t3_gemm_within(user->group_rows, user->chunk_rows) &&
-	       t3_gemm_within(user->group_columns, user->columns) &&
-	       t3_gemm_within(user->tile_rows, user->group_rows) &&
-	       t3_gemm_within(user->tile_columns, user->group_columns) &&
-	       t3_gemm_within(user->raster_rows, DRM_T3_GEMM_GROUP_MAX);
+	if (!user->chunk_rows || user->chunk_rows > user->rows)
+		return t3_refuse_range(file, user, -EINVAL, chunk_rows, 1, user->rows);
+	if (user->first_chunk > (user->rows - 1) / user->chunk_rows)
+		return t3_refuse_range(file, user, -EINVAL, first_chunk, 0,
+				       (user->rows - 1) / user->chunk_rows);
+	if (!t3_gemm_within(user->group_rows, user->chunk_rows))
+		return t3_refuse_range(file, user, -EINVAL, group_rows, 1,
+				       t3_gemm_most(user->chunk_rows));
+	if (!t3_gemm_within(user->group_columns, user->columns))
+		return t3_refuse_range(file, user, -EINVAL, group_columns, 1,
+				       t3_gemm_most(user->columns));
+	if (!t3_gemm_within(user->tile_rows, user->group_rows))
+		return t3_refuse_range(file, user, -EINVAL, tile_rows, 1,
+				       t3_gemm_most(user->group_rows));
+	if (!t3_gemm_within(user->tile_columns, user->group_columns))
+		return t3_refuse_range(file, user, -EINVAL, tile_columns, 1,
+				       t3_gemm_most(user->group_columns));
+	return 0;
 }
 
-static bool t3_gemm_valid(const struct drm_t3_gemm *user)
+static int t3_gemm_check(struct drm_file *file, const struct drm_t3_gemm *user)
 {
-	if (user->head.flags & ~DRM_T3_GEMM_CHUNKS_UP || user->dtype > T3_DTYPE_BF16)
-		return false;
-	if (!user->rows || !user->columns ||
-	    (u64)user->rows * user->columns > T3_MAX_COPY_BYTES / t3_dtype_size(user->dtype))
-		return false;
-	if (!user->depth || user->depth > T3_MAX_DEPTH || (user->space && user->dst.handle))
-		return false;
-	return t3_gemm_order_valid(user) &&
-	       t3_operand_valid(&user->a, user->rows, t3_gemm_bytes(user, user->depth)) &&
-	       t3_operand_valid(&user->b, user->depth, t3_gemm_bytes(user, user->columns)) &&
-	       t3_operand_valid(&user->dst, user->rows, t3_gemm_bytes(user, user->columns));
+	int ret;
+
+	ret = t3_check(file, user, t3_gemm_rules);
+	if (ret)
+		return ret;
+	if ((u64)user->rows * user->columns > T3_MAX_COPY_BYTES / t3_dtype_size(user->dtype))
+		return t3_refuse(file, user, -EINVAL, rows,
+				 "so few that the output has at most DRM_T3_COPY_BYTES_MAX bytes");
+	if (user->space && user->dst.handle)
+		return t3_refuse(file, user, -EINVAL, dst.handle, "0 with space");
+	ret = t3_gemm_check_order(file, user);
+	if (ret)
+		return ret;
+	ret = t3_operand_check(file, &user->a, user->rows, t3_gemm_bytes(user, user->depth));
+	if (ret)
+		return t3_refused_in(file, ret, "a");
+	ret = t3_operand_check(file, &user->b, user->depth, t3_gemm_bytes(user, user->columns));
+	if (ret)
+		return t3_refused_in(file, ret, "b");
+	ret = t3_operand_check(file, &user->dst, user->rows, t3_gemm_bytes(user, user->columns));
+	return t3_refused_in(file, ret, "dst");
 }
 
-/* Nothing wraps: rows * columns is at most 2^30, and the product at most 2^50. */
+/* The product does not wrap: rows * columns is at most 2^30, and with depth it is 2^50. */
 static bool t3_gemm_too_large(const struct drm_t3_gemm *user)
 {
 	return (u64)user->rows * user->columns * user->depth > DRM_T3_GEMM_WORK_MAX;
 }
 
 static int t3_gemm_operand(struct drm_file *file, struct t3_operand *operand,
-			   const struct drm_t3_operand *user, u32 rows, u64 row_bytes)
+			   const struct drm_t3_operand *user, u32 rows, u64 row_bytes,
+			   const char *name)
 {
 	int ret = t3_operand_get(file, operand, user, rows, row_bytes);
 
-	if (ret)
-		return ret;
-	return operand->bo->kind == T3_BO_DEVICE ? 0 : -EOPNOTSUPP;
+	if (!ret && operand->bo->kind != T3_BO_DEVICE)
+		ret = t3_refuse(file, user, -EOPNOTSUPP, handle, "memory of this device");
+	return t3_refused_in(file, ret, name);
 }
 
 /*
  * The descriptor carries the generation of the space, which changes when the space is reset or
  * ends. So nothing needs to hold the space until the job runs, and no other space can be hit.
  */
-static int t3_gemm_space_locked(struct t3_command *command, struct t3_space *space)
-{
-	lockdep_assert_held(&t3_topology_lock);
-	if (space->dead)
-		return -ENOENT;
-	if (!t3_rows_within(command->dst.offset, command->dst.pitch, command->rows,
-			    command->row_bytes, space->size))
-		return -EINVAL;
-	command->hw_space = space->hw_id;
-	command->generation = space->generation;
-	return 0;
-}
-
 static int t3_gemm_space(struct drm_file *file, const struct drm_t3_gemm *user,
 			 struct t3_command *command)
 {
 	struct t3_space *space = t3_space_lookup(file, user->space);
+	struct t3_operand *dst = &command->dst;
 	int ret;
 
 	if (!space)
-		return -ENOENT;
-	command->dst.offset = user->dst.offset;
-	command->dst.pitch = user->dst.pitch;
+		return t3_refuse_space(file, user);
+	dst->offset = user->dst.offset;
+	dst->pitch = user->dst.pitch;
 	ret = mutex_lock_interruptible(&t3_topology_lock);
-	if (!ret) {
-		ret = t3_gemm_space_locked(command, space);
-		mutex_unlock(&t3_topology_lock);
-	}
+	if (ret)
+		goto put_space;
+	command->hw_space = space->hw_id;
+	command->generation = space->generation;
+	if (space->dead)
+		ret = t3_refuse_space(file, user);
+	else if (!t3_rows_within(dst->offset, dst->pitch, command->rows, command->row_bytes,
+				 space->size))
+		ret = t3_refuse(file, user, -EINVAL, dst.offset,
+				"so that all rows end in the space");
+	mutex_unlock(&t3_topology_lock);
+put_space:
 	t3_space_put(space);
 	return ret;
 }
@@ -107,15 +147,16 @@ static int t3_gemm_operands(struct drm_file *file, const struct drm_t3_gemm *use
 	int ret;
 
 	ret = t3_gemm_operand(file, &command->src, &user->a, user->rows,
-			      t3_gemm_bytes(user, user->depth));
+			      t3_gemm_bytes(user, user->depth), "a");
 	if (ret)
 		return ret;
-	ret = t3_gemm_operand(file, &command->b, &user->b, user->depth, command->row_bytes);
+	ret = t3_gemm_operand(file, &command->b, &user->b, user->depth, command->row_bytes, "b");
 	if (ret)
 		return ret;
 	if (user->space)
 		return t3_gemm_space(file, user, command);
-	return t3_gemm_operand(file, &command->dst, &user->dst, user->rows, command->row_bytes);
+	return t3_gemm_operand(file, &command->dst, &user->dst, user->rows, command->row_bytes,
+			       "dst");
 }
 
 static struct t3_gemm t3_gemm_describe(const struct drm_t3_gemm *user,
@@ -151,12 +192,13 @@ int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
 {
 	int ret;
 
-	if (!t3_gemm_valid(user))
-		return -EINVAL;
+	ret = t3_gemm_check(file, user);
+	if (ret)
+		return ret;
 	if (!(t3_file_device(file)->caps.caps & T3_CAP_GEMM))
-		return -EOPNOTSUPP;
+		return t3_explain(file, user, -EOPNOTSUPP, t3_gemm_rules);
 	if (t3_gemm_too_large(user))
-		return -EFBIG;
+		return t3_explain(file, user, -EFBIG, t3_gemm_rules);
 	command->dtype = user->dtype;
 	command->rows = user->rows;
 	command->row_bytes = t3_gemm_bytes(user, user->columns);
@@ -197,18 +239,4 @@ void t3_gemm_build(struct t3_command *command, struct t3_step *step)
 	step->reads[0] = t3_bo_get(command->src.bo);
 	step->reads[1] = t3_bo_get(command->b.bo);
 	command->gemm = NULL;
-}
-
-/**
- * t3_gemm_repeatable() - check whether a step may be done twice
- * @step: of a GEMM
- *
- * A space counts each store; and a space of a device that was reset does not exist any more.
- *
- * Return: true if the output is memory and no operand is in the same buffer.
- */
-bool t3_gemm_repeatable(const struct t3_step *step)
-{
-	return step->descriptor.dst_kind == T3_LOC_MEMORY && step->dst != step->reads[0] &&
-	       step->dst != step->reads[1];
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Grants, on the receiving side: a file descriptor whose holder may bind it, once, to a space that
  * sends.
@@ -17,6 +17,10 @@
 #include <linux/fs.h>
 #include <linux/slab.h>
 
+#include "t3_admin.h"
+#include "t3_device.h"
+#include "t3_grant.h"
+#include "t3_refuse.h"
 #include "t3_space.h"
 #include "t3_trace.h"
 
@@ -139,6 +143,16 @@ int t3_grant_attach(struct t3_grant *grant, struct t3_space *owner)
 	return 0;
 }
 
+static const struct t3_rule t3_grant_export_rules[] = {
+	T3_ZERO(drm_t3_grant_export, flags),
+	T3_RANGE(drm_t3_grant_export, segment_mask, 1, U64_MAX),
+	T3_RANGE(drm_t3_grant_export, op_mask, 1, BIT(T3_OP_COUNT) - 1),
+	T3_CAUSE(-ENOENT, drm_t3_grant_export, space, "a space of this open file"),
+	T3_CAUSE(-ENOSPC, drm_t3_grant_export, space, "a space with fewer grants than 32"),
+	T3_CAUSE(-EMFILE, drm_t3_grant_export, fd, "fewer open files: RLIMIT_NOFILE"),
+	T3_CAUSE(-ENFILE, drm_t3_grant_export, fd, "fewer open files in the machine"),
+};
+
 /* Returns a file that holds a new grant, still without an owner. */
 static struct file *t3_grant_file(const struct drm_t3_grant_export *args)
 {
@@ -202,16 +216,17 @@ int t3_grant_export_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	struct t3_space *space;
 	int ret;
 
-	if (args->flags || !args->segment_mask || !args->op_mask ||
-	    args->op_mask >= BIT(T3_OP_COUNT) ||
-	    args->rank_mask >= BIT_ULL(to_t3_device(drm)->caps.ranks))
-		return -EINVAL;
+	ret = t3_check(file, args, t3_grant_export_rules);
+	if (ret)
+		return ret;
+	if (args->rank_mask >= BIT_ULL(to_t3_device(drm)->caps.ranks))
+		return t3_refuse(file, args, -EINVAL, rank_mask, "ranks of the fabric");
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
+		return t3_refuse_space(file, args);
 	ret = t3_grant_export(space, args);
 	t3_space_put(space);
-	return ret;
+	return t3_explain(file, args, ret, t3_grant_export_rules);
 }
 
 /* ------------------------------------------------------------------- revoke */
@@ -226,6 +241,12 @@ static struct t3_grant *t3_grant_find(struct t3_space *owner, u32 handle)
 			return owner->grants[i];
 	return NULL;
 }
+
+static const struct t3_rule t3_grant_revoke_rules[] = {
+	T3_ZERO(drm_t3_grant_revoke, flags),
+	T3_ZERO(drm_t3_grant_revoke, pad),
+	T3_CAUSE(-ENOENT, drm_t3_grant_revoke, grant, "a grant of the space"),
+};
 
 static int t3_grant_revoke_locked(struct t3_space *owner, u32 handle)
 {
@@ -262,14 +283,15 @@ int t3_grant_revoke_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	struct t3_space *space;
 	int ret;
 
-	if (args->flags || args->pad)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_grant_revoke_rules);
+	if (ret)
+		return ret;
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
+		return t3_refuse_space(file, args);
 	mutex_lock(&t3_topology_lock);
 	ret = t3_grant_revoke_locked(space, args->grant);
 	mutex_unlock(&t3_topology_lock);
 	t3_space_put(space);
-	return ret;
+	return t3_space_explain(file, args, t3_explain(file, args, ret, t3_grant_revoke_rules));
 }

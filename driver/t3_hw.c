@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Registers: map them, check what device this is, start it.
  */
 #include <linux/io-64-nonatomic-lo-hi.h>
 
 #include "t3_device.h"
+#include "t3_regs.h"
 
 static u32 t3_read(struct t3_device *tdev, u32 reg)
 {

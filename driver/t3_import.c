@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Imported buffers, from dma-bufs. Jobs use them as operands, like host buffers. They are mapped
  * for the device's DMA until buffer or device ends. A buffer is never mapped in part, so its
@@ -11,6 +11,7 @@
 #include <drm/drm_prime.h>
 
 #include "t3_bo.h"
+#include "t3_device.h"
 
 /* The exporter is being removed: no new job begins, and the exporter waits for the others. */
 static void t3_import_invalidate(struct dma_buf_attachment *attach)

@@ -1,35 +1,16 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jobs: their memory, their hardware fences, and the callbacks of the scheduler.
+ * Jobs: their memory, and their hardware fences.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "t3_bo.h"
 #include "t3_fdinfo.h"
+#include "t3_job.h"
 #include "t3_queue.h"
-#include "t3_ring.h"
 #include "t3_trace.h"
-
-/* Looks at a job within its time limit; and the longest interval between two of them. */
-#define T3_JOB_LOOKS   8
-#define T3_JOB_LOOK_MS 1000u
-
-/* 0 (never) is not allowed: fences must signal in finite time. */
-static int t3_job_timeout_set(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, 1, T3_PARAM_MS_MAX);
-}
-
-static const struct kernel_param_ops t3_job_timeout_ops = {
-	.set = t3_job_timeout_set,
-	.get = param_get_uint,
-};
-
-static unsigned int job_timeout_ms = 10000;
-module_param_cb(job_timeout_ms, &t3_job_timeout_ops, &job_timeout_ms, 0644);
-__MODULE_PARM_TYPE(job_timeout_ms, "uint");
-MODULE_PARM_DESC(job_timeout_ms,
-		 "Time of the engine that a job may use, and time that its queue may be without progress, before the job is aborted; in ms (10000; 1 to 3600000). Others' work does not count. For queues created afterwards.");
+#include "t3_user.h"
 
 static const char *t3_fence_driver_name(struct dma_fence *base)
 {
@@ -90,6 +71,28 @@ static void t3_fence_put(struct t3_fence *fence)
 		t3_fence_free(fence);
 }
 
+/* Before the fence signals: who waits for it may submit the next job at once. */
+static void t3_job_uncount(struct t3_job *job)
+{
+	if (job->cost_ns)
+		t3_share_unqueue(job->queue->account->share, job->cost_ns);
+	job->cost_ns = 0;
+}
+
+/**
+ * t3_job_start() - begin the hardware's fence of a job
+ * @job: of a queue whose jobs are run one after the other
+ *
+ * Context: t3_job_run().
+ */
+void t3_job_start(struct t3_job *job)
+{
+	struct t3_queue *queue = job->queue;
+
+	dma_fence_init(&job->fence->base, &t3_fence_ops, &job->fence->lock, queue->fence_context,
+		       ++queue->fence_seqno);
+}
+
 /**
  * t3_job_finish() - signal the hardware's fence of a job
  * @job: in flight; once its fence has signalled it may be freed at any time
@@ -104,6 +107,7 @@ void t3_job_finish(struct t3_job *job, int error)
 	if (list_empty(&job->queue->in_flight))
 		t3_usage_stop(job->queue->usage, job->queue->priority);
 	trace_t3_job_done(job, error);
+	t3_job_uncount(job);
 	if (error)
 		dma_fence_set_error(&job->fence->base, error);
 	dma_fence_signal(&job->fence->base);
@@ -113,11 +117,13 @@ void t3_job_finish(struct t3_job *job, int error)
  * t3_job_new() - make a job that is not armed yet
  * @queue: whose it is; the job holds a reference
  * @count: number of steps, all empty
+ * @cost_ns: time of the engine that it needs, by estimate
  *
  * Context: process context; may sleep.
- * Return: the job, or an ERR_PTR(): -ENOMEM, or -EBUSY the queue has DRM_T3_QUEUE_JOBS_MAX.
+ * Return: the job, or an ERR_PTR(): -ENOMEM; -EBUSY the queue has DRM_T3_QUEUE_JOBS_MAX, or the
+ *   user has too much queued.
  */
-struct t3_job *t3_job_new(struct t3_queue *queue, u32 count)
+struct t3_job *t3_job_new(struct t3_queue *queue, u32 count, u64 cost_ns)
 {
 	struct t3_job *job;
 	int ret = -ENOMEM;
@@ -139,9 +145,15 @@ struct t3_job *t3_job_new(struct t3_queue *queue, u32 count)
 	ret = drm_sched_job_init(&job->base, &queue->entity, credits, NULL, 0);
 	if (ret)
 		goto err_fence;
+	ret = t3_share_queue(queue->account->share, cost_ns);
+	if (ret)
+		goto err_sched;
+	job->cost_ns = cost_ns;
 	job->queue = t3_queue_get(queue);
 	return job;
 
+err_sched:
+	drm_sched_job_cleanup(&job->base);
 err_fence:
 	t3_fence_put(job->fence);
 err_job:
@@ -162,6 +174,7 @@ void t3_job_free(struct t3_job *job)
 	struct t3_queue *queue = job->queue;
 	u32 i;
 
+	t3_job_uncount(job);
 	drm_sched_job_cleanup(&job->base);
 	for (i = 0; i < job->count; i++) {
 		t3_bo_put(job->steps[i].reads[0]);
@@ -173,88 +186,4 @@ void t3_job_free(struct t3_job *job)
 	kvfree(job);
 	atomic_dec(&queue->jobs);
 	t3_queue_put(queue);
-}
-
-static struct dma_fence *t3_job_run(struct drm_sched_job *base)
-{
-	struct t3_job *job = to_t3_job(base);
-	struct t3_queue *queue = job->queue;
-	struct dma_fence *fence = &job->fence->base;
-
-	dma_fence_init(fence, &t3_fence_ops, &job->fence->lock, queue->fence_context,
-		       ++queue->fence_seqno);
-	t3_ring_run(queue, job);
-	return dma_fence_get(fence);
-}
-
-/*
- * The scheduler has taken the job from its list. Put it back and wake the work that frees it,
- * whether it is finished by now or not. drm_sched_stop() and drm_sched_start() would do all that,
- * but would also detach the fences of the other jobs.
- */
-static enum drm_gpu_sched_stat t3_job_timedout(struct drm_sched_job *base)
-{
-	struct t3_job *job = to_t3_job(base);
-	struct t3_queue *queue = t3_queue_get(job->queue);
-
-	t3_ring_timeout(queue, job);
-	spin_lock(&queue->sched.job_list_lock);
-	list_add(&base->list, &queue->sched.pending_list);
-	spin_unlock(&queue->sched.job_list_lock);
-	drm_sched_wqueue_start(&queue->sched);
-	t3_queue_put(queue);
-	return DRM_GPU_SCHED_STAT_RESET;
-}
-
-static void t3_job_free_job(struct drm_sched_job *base)
-{
-	t3_job_free(to_t3_job(base));
-}
-
-static const struct drm_sched_backend_ops t3_job_ops = {
-	.run_job = t3_job_run,
-	.timedout_job = t3_job_timedout,
-	.free_job = t3_job_free_job,
-};
-
-static int t3_job_init_scheduler(struct t3_queue *queue, long timeout)
-{
-	const struct drm_sched_init_args args = {
-		.ops = &t3_job_ops,
-		.submit_wq = t3_queue_wq,
-		.timeout_wq = t3_queue_wq,
-		.num_rqs = 1,
-		.credit_limit = T3_QUEUE_ENTRIES,
-		.timeout = timeout,
-		.name = T3_DRIVER_NAME "-queue",
-		.dev = queue->tdev->drm.dev,
-	};
-
-	return drm_sched_init(&queue->sched, &args);
-}
-
-/**
- * t3_job_init_sched() - start the scheduler of a queue
- * @queue: being made
- *
- * A credit is a descriptor in the ring. The one run queue serves the one entity.
- *
- * Context: process context; may sleep.
- * Return: 0, or an error of drm_sched_init().
- */
-int t3_job_init_sched(struct t3_queue *queue)
-{
-	struct drm_gpu_scheduler *sched = &queue->sched;
-	unsigned int limit = READ_ONCE(job_timeout_ms);
-	int ret;
-
-	queue->timeout_ns = (u64)limit * NSEC_PER_MSEC;
-	ret = t3_job_init_scheduler(queue, msecs_to_jiffies(min(limit / T3_JOB_LOOKS + 1,
-								T3_JOB_LOOK_MS)));
-	if (ret)
-		return ret;
-	ret = drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_KERNEL, &sched, 1, NULL);
-	if (ret)
-		drm_sched_fini(sched);
-	return ret;
 }

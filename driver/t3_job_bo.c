@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The buffers of a job: their locks, and the fences of their reservations.
  */
@@ -6,7 +6,8 @@
 
 #include <drm/drm_exec.h>
 
-#include "t3_queue.h"
+#include "t3_bo.h"
+#include "t3_job.h"
 
 #define T3_STEP_BOS 3
 

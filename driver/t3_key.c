@@ -1,21 +1,21 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Grants by key, for spaces of another kernel's devices, which no file descriptor reaches. The
  * devices bind a key to the space that shows it: this driver only carries it. So an import by key
  * is the same for a device of this machine and for one of another node.
  */
-#include <linux/capability.h>
-#include <linux/cred.h>
-#include <linux/hash.h>
+#include <linux/cleanup.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/uidgid.h>
-#include <linux/user_namespace.h>
 
+#include "t3_admin.h"
+#include "t3_device.h"
+#include "t3_grant.h"
+#include "t3_refuse.h"
 #include "t3_space.h"
 #include "t3_trace.h"
 
@@ -46,86 +46,23 @@ static u32 t3_key_ranks(const struct t3_device *tdev)
 	return GENMASK(caps->ranks - 1, 0);
 }
 
-/* ------------------------------------------------------------- wrong keys */
-
-#define T3_KEY_TRIES   8 /* wrong keys that a user may show at once */
-#define T3_KEY_PAUSE   NSEC_PER_SEC /* then one for each */
-#define T3_KEY_BUCKETS 256
-
-/*
- * Of a user: t3_topology_lock. Users whose numbers have the same hash share it, so that users
- * without end need no memory. CAP_SYS_RESOURCE has no limit, as with the other limits of users.
- */
-struct t3_key_debt {
-	u64 forgiven; /* when the last wrong key is */
-	u32 asked; /* keys that wait for their answer: each may be wrong */
-};
-
-static struct t3_key_debt t3_key_debts[T3_KEY_BUCKETS];
-
-/*
- * A user namespace gives its users numbers of other users, so its owner pays for all of them. Root
- * makes namespaces for others: their own roots pay for these.
- */
-static kuid_t t3_key_ns_payer(struct user_namespace *ns, kuid_t payer)
-{
-	kuid_t root = make_kuid(ns, 0);
-
-	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
-		return ns->owner;
-	return uid_valid(root) && !uid_eq(root, GLOBAL_ROOT_UID) ? root : payer;
-}
-
-/* The outermost namespace decides. */
-static struct t3_key_debt *t3_key_debt(void)
-{
-	struct user_namespace *ns = current_user_ns();
-	kuid_t payer = current_euid();
-
-	for (; ns != &init_user_ns; ns = ns->parent)
-		payer = t3_key_ns_payer(ns, payer);
-	return &t3_key_debts[hash_32(__kuid_val(payer), ilog2(T3_KEY_BUCKETS))];
-}
-
-/* Returns 0; 1 while the answers for other keys decide it; or -EDQUOT. */
-static int t3_key_room(const struct t3_key_debt *debt, u64 now)
-{
-	u64 limit = now + (T3_KEY_TRIES - 1) * T3_KEY_PAUSE;
-
-	lockdep_assert_held(&t3_topology_lock);
-	if (debt->forgiven > limit)
-		return -EDQUOT;
-	return max(debt->forgiven, now) + debt->asked * T3_KEY_PAUSE > limit;
-}
-
-static int t3_key_may_ask(const struct t3_key_debt *debt)
-{
-	int ret = t3_key_room(debt, ktime_get_ns());
-
-	return ret && capable(CAP_SYS_RESOURCE) ? 0 : ret;
-}
-
-static void t3_key_was_wrong(struct t3_key_debt *debt, u64 now)
-{
-	lockdep_assert_held(&t3_topology_lock);
-	debt->forgiven = min(max(debt->forgiven, now), now + T3_KEY_TRIES * T3_KEY_PAUSE) +
-			 T3_KEY_PAUSE;
-}
-
-/*
- * The end of a key that was asked. It is not wrong if no device has judged it. Nobody knows that of
- * a key whose asker did not wait: otherwise guessers would not.
- */
-static void t3_key_settle(struct t3_key_debt *debt, int ret)
-{
-	mutex_lock(&t3_topology_lock);
-	debt->asked--;
-	if (ret && ret != -EHOSTUNREACH && ret != -EDQUOT && ret != -ETIMEDOUT)
-		t3_key_was_wrong(debt, ktime_get_ns());
-	mutex_unlock(&t3_topology_lock);
-}
-
 /* ------------------------------------------------------------------- export */
+
+#define T3_NO_KEYS "a space of a device with DRM_T3_FEATURE_KEYS"
+
+static const struct t3_rule t3_key_export_rules[] = {
+	T3_ZERO(drm_t3_key_export, flags),
+	T3_ZERO(drm_t3_key_export, pad),
+	T3_RANGE(drm_t3_key_export, segment_mask, 1, U64_MAX),
+	T3_RANGE(drm_t3_key_export, op_mask, 1, BIT(T3_OP_COUNT) - 1),
+	T3_CAUSE(-EOPNOTSUPP, drm_t3_key_export, space, T3_NO_KEYS),
+	T3_CAUSE(-EPERM, drm_t3_key_export, rank_mask,
+		 "ranks that the module parameter keys allows"),
+	T3_CAUSE(-ENOENT, drm_t3_key_export, space, "a space of this open file"),
+	T3_CAUSE(-ENOSPC, drm_t3_key_export, space, "a space with fewer grants than 32"),
+	T3_CAUSE(-EEXIST, drm_t3_key_export, space,
+		 "the same again later: a message to the entry's last user is under way"),
+};
 
 static int t3_key_set(const struct t3_grant *grant, struct drm_t3_key *key)
 {
@@ -155,31 +92,10 @@ static int t3_key_set(const struct t3_grant *grant, struct drm_t3_key *key)
 	return ret;
 }
 
-static int t3_key_export_locked(struct t3_space *owner, struct t3_grant *grant,
-				struct drm_t3_key_export *args)
-{
-	struct drm_t3_key key;
-	int ret;
-
-	lockdep_assert_held(&t3_topology_lock);
-	ret = t3_grant_attach(grant, owner);
-	if (ret)
-		return ret;
-	ret = t3_key_set(grant, &key);
-	if (ret) {
-		t3_grant_detach(grant);
-	} else {
-		grant->programmed = true;
-		args->key = key;
-		args->grant = grant->handle;
-	}
-	memzero_explicit(&key, sizeof(key));
-	return ret;
-}
-
 static int t3_key_export(struct t3_space *owner, struct drm_t3_key_export *args, u32 ranks)
 {
 	struct t3_grant *grant;
+	struct drm_t3_key key;
 	int ret;
 
 	grant = kzalloc_obj(*grant, GFP_KERNEL_ACCOUNT);
@@ -191,8 +107,21 @@ static int t3_key_export(struct t3_space *owner, struct drm_t3_key_export *args,
 	grant->rank_mask = ranks;
 	grant->keyed = true;
 	grant->bound = true; /* no file can be imported */
+
 	mutex_lock(&t3_topology_lock);
-	ret = t3_key_export_locked(owner, grant, args);
+	ret = t3_grant_attach(grant, owner);
+	if (ret)
+		goto unlock;
+	ret = t3_key_set(grant, &key);
+	if (ret) {
+		t3_grant_detach(grant);
+	} else {
+		grant->programmed = true;
+		args->key = key;
+		args->grant = grant->handle;
+	}
+	memzero_explicit(&key, sizeof(key));
+unlock:
 	mutex_unlock(&t3_topology_lock);
 	t3_grant_put(grant);
 	return ret;
@@ -215,42 +144,66 @@ int t3_key_export_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	u32 allowed, ranks;
 	int ret;
 
-	if (args->flags || args->pad || !args->segment_mask || !args->op_mask ||
-	    args->op_mask >= BIT(T3_OP_COUNT) || args->rank_mask >= BIT_ULL(tdev->caps.ranks))
-		return -EINVAL;
+	ret = t3_check(file, args, t3_key_export_rules);
+	if (ret)
+		return ret;
+	if (args->rank_mask >= BIT_ULL(tdev->caps.ranks))
+		return t3_refuse(file, args, -EINVAL, rank_mask, "ranks of the fabric");
 	if (!(tdev->caps.caps & T3_CAP_KEYS))
-		return -EOPNOTSUPP;
+		return t3_explain(file, args, -EOPNOTSUPP, t3_key_export_rules);
 	allowed = t3_key_ranks(tdev);
 	ranks = args->rank_mask ?: allowed;
 	if (!ranks || (ranks & ~allowed))
-		return -EPERM;
+		return t3_explain(file, args, -EPERM, t3_key_export_rules);
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
+		return t3_refuse_space(file, args);
 	ret = t3_key_export(space, args, ranks);
 	t3_space_put(space);
-	return ret;
+	return t3_space_explain(file, args, t3_explain(file, args, ret, t3_key_export_rules));
 }
 
 /* ------------------------------------------------------------------- import */
 
-static int t3_key_check(const struct t3_device *tdev, const struct drm_t3_key *key)
+static const struct t3_rule t3_key_import_rules[] = {
+	T3_ZERO(drm_t3_key_import, flags),
+	T3_ZERO(drm_t3_key_import, pad),
+	T3_ZERO(drm_t3_key_import, key.pad),
+	T3_RANGE(drm_t3_key_import, key.segment_mask, 1, U64_MAX),
+	T3_RANGE(drm_t3_key_import, key.op_mask, 1, BIT(T3_OP_COUNT) - 1),
+	T3_RANGE(drm_t3_key_import, key.space, 0, T3_MAX_SPACES - 1),
+	T3_RANGE(drm_t3_key_import, key.import, 0, T3_SPACE_IMPORTS - 1),
+	T3_CAUSE(-EOPNOTSUPP, drm_t3_key_import, space, T3_NO_KEYS),
+	T3_CAUSE(-EXDEV, drm_t3_key_import, key.fabric_id, "this device's fabric"),
+	T3_CAUSE(-EHOSTUNREACH, drm_t3_key_import, key.rank,
+		 "a rank with a link to this one, and with a device"),
+	T3_CAUSE(-EPERM, drm_t3_key_import, key.rank,
+		 "a rank that the module parameter keys allows"),
+	T3_CAUSE(-ENOENT, drm_t3_key_import, space, "a space of this open file"),
+	T3_CAUSE(-ENOSPC, drm_t3_key_import, space,
+		 "a space with fewer imports than 32: release those that were revoked"),
+	T3_CAUSE(-EEXIST, drm_t3_key_import, key.import,
+		 "the entry of an import that was released, and whose messages have arrived"),
+};
+
+static int t3_key_check(const struct t3_device *tdev, struct drm_file *file,
+			const struct drm_t3_key_import *args)
 {
 	const struct t3_caps *caps = &tdev->caps;
+	int ret;
 
-	if (key->pad || !key->segment_mask || !key->op_mask ||
-	    key->op_mask >= BIT(T3_OP_COUNT) || key->space >= T3_MAX_SPACES ||
-	    key->import >= T3_SPACE_IMPORTS)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_key_import_rules);
+	if (ret)
+		return ret;
 	if (!(caps->caps & T3_CAP_KEYS))
 		return -EOPNOTSUPP;
-	if (key->fabric_id != caps->fabric_id)
+	if (args->key.fabric_id != caps->fabric_id)
 		return -EXDEV;
-	if (key->rank >= caps->ranks)
-		return -EINVAL;
-	if (key->rank == caps->rank)
+	if (args->key.rank >= caps->ranks)
+		return t3_refuse_range(file, args, -EINVAL, key.rank, 0, caps->ranks - 1);
+	if (args->key.rank == caps->rank)
 		return -EHOSTUNREACH;
-	return t3_key_ranks(tdev) & BIT(key->rank) ? 0 : -EPERM;
+	return t3_key_ranks(tdev) & BIT(args->key.rank) ? 0 : -EPERM;
 }
 
 /* The device's answer, in the caller's words. */
@@ -268,27 +221,6 @@ static int t3_key_refusal(u32 nak)
 	}
 }
 
-static int t3_key_claim(struct t3_space *source, const struct t3_route *route,
-			const struct drm_t3_key *key)
-{
-	struct t3_cmd_route_claim cmd = {
-		.to = {
-			.space = source->hw_id,
-			.route = route - source->routes,
-			.peer_rank = key->rank,
-			.peer_space = key->space,
-			.peer_generation = key->generation,
-			.peer_import = key->import,
-		},
-	};
-	int ret;
-
-	memcpy(cmd.key, key->secret, sizeof(cmd.key));
-	ret = t3_admin(source->tdev, T3_CMD_ROUTE_CLAIM, &cmd, sizeof(cmd));
-	memzero_explicit(cmd.key, sizeof(cmd.key));
-	return ret;
-}
-
 static struct t3_grant *t3_key_masks(const struct drm_t3_key *key)
 {
 	struct t3_grant *grant = kzalloc_obj(*grant, GFP_KERNEL_ACCOUNT);
@@ -303,13 +235,22 @@ static struct t3_grant *t3_key_masks(const struct drm_t3_key *key)
 }
 
 /* Returns the route's handle, which nobody can use yet; or 1: too many other keys are asked. */
-static int t3_key_ask_locked(struct t3_space *source, struct t3_grant *grant,
-			     const struct drm_t3_key *key, struct t3_key_debt *debt, u32 *handle)
+static int t3_key_ask(struct t3_space *source, struct t3_grant *grant,
+		      const struct drm_t3_key *key, struct t3_key_debt *debt, u32 *handle)
 {
+	struct t3_cmd_route_claim cmd = {
+		.to = {
+			.space = source->hw_id,
+			.peer_rank = key->rank,
+			.peer_space = key->space,
+			.peer_generation = key->generation,
+			.peer_import = key->import,
+		},
+	};
 	struct t3_route *route;
 	int ret;
 
-	lockdep_assert_held(&t3_topology_lock);
+	guard(mutex)(&t3_topology_lock);
 	if (source->dead)
 		return -ENOENT;
 	ret = t3_key_may_ask(debt);
@@ -319,10 +260,13 @@ static int t3_key_ask_locked(struct t3_space *source, struct t3_grant *grant,
 	route = t3_route_free_slot(source);
 	if (!route)
 		return -ENOSPC;
-	ret = t3_key_claim(source, route, key);
+	cmd.to.route = route - source->routes;
+	memcpy(cmd.key, key->secret, sizeof(cmd.key));
+	ret = t3_admin(source->tdev, T3_CMD_ROUTE_CLAIM, &cmd, sizeof(cmd));
+	memzero_explicit(cmd.key, sizeof(cmd.key));
 	if (ret)
 		return ret;
-	debt->asked++;
+	t3_key_asked(debt);
 	*handle = t3_space_next_handle(source);
 	*route = (struct t3_route){
 		.grant = t3_grant_get(grant),
@@ -351,12 +295,14 @@ static struct t3_route *t3_key_find(struct t3_space *source, u32 handle)
 }
 
 /* Returns 1 while the target has not answered. */
-static int t3_key_look_locked(struct t3_space *source, u32 handle)
+static int t3_key_look(struct t3_space *source, u32 handle)
 {
 	struct t3_cmd_route_query cmd = { .space = source->hw_id };
-	struct t3_route *route = t3_key_find(source, handle);
+	struct t3_route *route;
 	int ret;
 
+	guard(mutex)(&t3_topology_lock);
+	route = t3_key_find(source, handle);
 	if (!route)
 		return -ENOENT;
 	cmd.route = route - source->routes;
@@ -374,25 +320,14 @@ static int t3_key_look_locked(struct t3_space *source, u32 handle)
 	return 0;
 }
 
-static int t3_key_look(struct t3_space *source, u32 handle)
-{
-	int ret;
-
-	mutex_lock(&t3_topology_lock);
-	ret = t3_key_look_locked(source, handle);
-	mutex_unlock(&t3_topology_lock);
-	return ret;
-}
-
 static void t3_key_end_wait(struct t3_space *source, u32 handle)
 {
 	struct t3_route *route;
 
-	mutex_lock(&t3_topology_lock);
+	guard(mutex)(&t3_topology_lock);
 	route = t3_key_find(source, handle);
 	if (route)
 		t3_route_give_up(source, route);
-	mutex_unlock(&t3_topology_lock);
 }
 
 /* 0 while there is time. */
@@ -410,32 +345,30 @@ static int t3_key_pause(u64 end, u64 *pause)
 	return 0;
 }
 
-/* With many right keys at once, as those of a job of many ranks, some must wait to be asked. */
-static int t3_key_ask(struct t3_space *source, struct t3_grant *grant,
-		      const struct drm_t3_key *key, struct t3_key_debt *debt, u32 *handle)
+static int t3_key_import(struct t3_space *source, struct drm_t3_key_import *args)
 {
+	struct t3_grant *grant = t3_key_masks(&args->key);
+	struct t3_key_debt *debt = t3_key_debt();
 	u64 end = ktime_get_ns() + T3_KEY_WAIT_NS;
 	u64 pause = T3_KEY_POLL_MIN_NS;
+	u32 handle = 0;
 	int ret;
 
-	do {
-		mutex_lock(&t3_topology_lock);
-		ret = t3_key_ask_locked(source, grant, key, debt, handle);
-		mutex_unlock(&t3_topology_lock);
-		if (ret != 1)
-			return ret;
+	if (!grant)
+		return -ENOMEM;
+	/* Of many right keys at once, as those of a job of many ranks, some must wait. */
+	while ((ret = t3_key_ask(source, grant, &args->key, debt, &handle)) == 1) {
 		ret = t3_key_pause(end, &pause);
-	} while (!ret);
-	return ret;
-}
+		if (ret)
+			break;
+	}
+	t3_grant_put(grant);
+	if (ret)
+		return ret;
 
-/* The device raises no interrupt for an answer: it comes within microseconds, or is rare. */
-static int t3_key_wait(struct t3_space *source, u32 handle)
-{
-	u64 end = ktime_get_ns() + T3_KEY_WAIT_NS;
-	u64 pause = T3_KEY_POLL_MIN_NS;
-	int ret;
-
+	/* The device raises no interrupt for an answer, which takes microseconds or is rare. */
+	end = ktime_get_ns() + T3_KEY_WAIT_NS;
+	pause = T3_KEY_POLL_MIN_NS;
 	while ((ret = t3_key_look(source, handle)) == 1) {
 		ret = t3_key_pause(end, &pause);
 		if (ret) {
@@ -443,23 +376,6 @@ static int t3_key_wait(struct t3_space *source, u32 handle)
 			break;
 		}
 	}
-	return ret;
-}
-
-static int t3_key_import(struct t3_space *source, struct drm_t3_key_import *args)
-{
-	struct t3_grant *grant = t3_key_masks(&args->key);
-	struct t3_key_debt *debt = t3_key_debt();
-	u32 handle = 0;
-	int ret;
-
-	if (!grant)
-		return -ENOMEM;
-	ret = t3_key_ask(source, grant, &args->key, debt, &handle);
-	t3_grant_put(grant);
-	if (ret)
-		return ret;
-	ret = t3_key_wait(source, handle);
 	t3_key_settle(debt, ret);
 	if (!ret)
 		args->import = handle;
@@ -481,19 +397,20 @@ int t3_key_import_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	struct t3_space *space;
 	int ret;
 
-	if (args->flags || args->pad)
-		return -EINVAL;
-	ret = t3_key_check(to_t3_device(drm), &args->key);
+	ret = t3_key_check(to_t3_device(drm), file, args);
 	if (ret)
-		return ret;
+		return t3_explain(file, args, ret, t3_key_import_rules);
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
+		return t3_refuse_space(file, args);
 	ret = t3_key_import(space, args);
 	t3_space_put(space);
-	return ret;
+	/* The secret is no one's to see. */
+	if (ret == -EACCES)
+		return t3_refuse_field(file, ret, "key.secret",
+				       "a key that the target's device knows");
+	if (ret == -EDQUOT)
+		return t3_refuse_field(file, ret, "key.secret",
+				       "a right one: many wrong ones were shown");
+	return t3_space_explain(file, args, t3_explain(file, args, ret, t3_key_import_rules));
 }
-
-#ifdef T3_KUNIT
-#include "tests/t3_key_test.c"
-#endif

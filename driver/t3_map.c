@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The three mappings of a space: aperture and doorbell page (registers), and event area (a page of
  * host memory). Each is a GEM object, so that it has an offset in the node's address space and
@@ -14,6 +14,8 @@
 #include <linux/slab.h>
 
 #include "t3_device.h"
+#include "t3_gate.h"
+#include "t3_map.h"
 
 #define T3_FAULT_PAGES 16 /* entries inserted by one fault */
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Device memory in contiguous zeroed chunks, and ranges of the aperture.
  *
@@ -12,7 +12,10 @@
 
 #include <drm/drm_managed.h>
 
-#include "t3_bo.h"
+#include "t3_device.h"
+#include "t3_gate.h"
+#include "t3_mem.h"
+#include "t3_user.h"
 
 #define T3_CLEAR_STEP SZ_1M /* bytes between two calls of cond_resched() */
 
@@ -55,7 +58,7 @@ u64 t3_mem_available(struct t3_device *tdev)
 	return tdev->caps.memory_size - used;
 }
 
-/* Nobody may see what an earlier owner wrote. -EAGAIN: the gate is closed. */
+/* Zeroes: an owner may not see what an earlier one wrote. -EAGAIN: the gate is closed. */
 static int t3_chunk_clear(struct t3_device *tdev, const struct drm_mm_node *chunk)
 {
 	u64 done, step;
@@ -75,17 +78,12 @@ static int t3_chunk_clear(struct t3_device *tdev, const struct drm_mm_node *chun
 	return 0;
 }
 
-static int t3_chunk_insert(struct t3_device *tdev, struct t3_account *account, u64 size,
-			   struct drm_mm_node *chunk)
+static int t3_chunk_insert(struct t3_device *tdev, u64 size, struct drm_mm_node *chunk)
 {
-	u64 free;
 	int ret;
 
 	mutex_lock(&tdev->mem_lock);
-	free = tdev->caps.memory_size - tdev->memory_used;
-	ret = size > free ? -ENOSPC : t3_account_check_room(account, free - size);
-	if (!ret)
-		ret = drm_mm_insert_node(&tdev->memory_mm, chunk, size);
+	ret = drm_mm_insert_node(&tdev->memory_mm, chunk, size);
 	if (!ret)
 		tdev->memory_used += size;
 	mutex_unlock(&tdev->mem_lock);
@@ -102,7 +100,7 @@ static int t3_chunk_insert(struct t3_device *tdev, struct t3_account *account, u
  * The memory is cleared.
  *
  * Context: process context; takes mem_lock and sleeps.
- * Return: 0; -EDQUOT the limit of the account; -ENOSPC no range of the device is free; -EAGAIN the
+ * Return: 0; -EDQUOT the limit of the user; -ENOSPC no range of the device is free; -EAGAIN the
  *   gate is closed, see t3_access_again(); -EINTR a fatal signal; -ENODEV unplugged.
  */
 int t3_chunk_alloc(struct t3_device *tdev, struct t3_account *account, u64 size,
@@ -113,7 +111,7 @@ int t3_chunk_alloc(struct t3_device *tdev, struct t3_account *account, u64 size,
 	ret = t3_account_charge(account, T3_POOL_DEVICE, size);
 	if (ret)
 		return ret;
-	ret = t3_chunk_insert(tdev, account, size, chunk);
+	ret = t3_chunk_insert(tdev, size, chunk);
 	if (ret) {
 		t3_account_uncharge(account, T3_POOL_DEVICE, size);
 		return ret;
@@ -149,35 +147,49 @@ void t3_chunk_free(struct t3_device *tdev, struct t3_account *account, struct dr
 /**
  * t3_aperture_alloc() - allocate a range of the aperture
  * @tdev: the device
+ * @account: charged for it
  * @size: bytes
  * @range: zeros; filled
  *
  * Context: process context; takes mem_lock.
- * Return: 0 or -ENOSPC.
+ * Return: 0; -EDQUOT the limit of the user; or -ENOSPC.
  */
-int t3_aperture_alloc(struct t3_device *tdev, u64 size, struct drm_mm_node *range)
+int t3_aperture_alloc(struct t3_device *tdev, struct t3_account *account, u64 size,
+		      struct drm_mm_node *range)
 {
 	int ret;
 
+	ret = t3_account_charge(account, T3_POOL_APERTURE, size);
+	if (ret)
+		return ret;
 	mutex_lock(&tdev->mem_lock);
 	ret = drm_mm_insert_node(&tdev->aperture_mm, range, size);
 	mutex_unlock(&tdev->mem_lock);
+	if (ret)
+		t3_account_uncharge(account, T3_POOL_APERTURE, size);
 	return ret;
 }
 
 /**
  * t3_aperture_free() - free a range of the aperture
  * @tdev: the device
+ * @account: the account that was charged
  * @range: from t3_aperture_alloc(); one that is not allocated is ignored
  *
  * Context: process context; takes mem_lock.
  */
-void t3_aperture_free(struct t3_device *tdev, struct drm_mm_node *range)
+void t3_aperture_free(struct t3_device *tdev, struct t3_account *account,
+		      struct drm_mm_node *range)
 {
+	u64 size = 0;
+
 	mutex_lock(&tdev->mem_lock);
-	if (drm_mm_node_allocated(range))
+	if (drm_mm_node_allocated(range)) {
+		size = range->size;
 		drm_mm_remove_node(range);
+	}
 	mutex_unlock(&tdev->mem_lock);
+	t3_account_uncharge(account, T3_POOL_APERTURE, size);
 }
 
 #ifdef T3_KUNIT

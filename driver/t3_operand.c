@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Operands of commands: rows of a buffer that user space names by a handle.
  */
 #include <linux/overflow.h>
 
+#include "t3_bo.h"
 #include "t3_command.h"
+#include "t3_refuse.h"
 
 /**
  * t3_rows_within() - check whether rows lie inside a buffer or space
@@ -28,23 +30,33 @@ bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size)
 }
 
 /**
- * t3_operand_valid() - check the part of an operand that needs no object
+ * t3_operand_check() - check the part of an operand that needs no object
+ * @file: whose handles it names
  * @user: the operand as user space gave it
  * @rows: rows of the operand, at least 1
  * @row_bytes: bytes of each row
  *
- * Return: true if pad is 0 and the pitch fits such rows. A single row has pitch 0.
+ * Pad is 0, and the pitch fits such rows. A single row has pitch 0.
+ *
+ * Return: 0 or -EINVAL.
  */
-bool t3_operand_valid(const struct drm_t3_operand *user, u32 rows, u64 row_bytes)
+int t3_operand_check(struct drm_file *file, const struct drm_t3_operand *user, u32 rows,
+		     u64 row_bytes)
 {
-	return !user->pad && (rows == 1 ? !user->pitch : user->pitch >= row_bytes);
+	if (user->pad)
+		return t3_refuse_range(file, user, -EINVAL, pad, 0, 0);
+	if (rows == 1 && user->pitch)
+		return t3_refuse(file, user, -EINVAL, pitch, "0 for a single row");
+	if (rows > 1 && user->pitch < row_bytes)
+		return t3_refuse_range(file, user, -EINVAL, pitch, row_bytes, U64_MAX);
+	return 0;
 }
 
 /**
  * t3_operand_get() - look up an operand's buffer
  * @file: whose handle it is
  * @operand: filled; it holds a reference of the buffer, also after -EINVAL
- * @user: the operand as user space gave it, found valid
+ * @user: the operand as user space gave it, checked
  * @rows: rows of the operand, at least 1
  * @row_bytes: bytes of each row
  *
@@ -54,13 +66,21 @@ bool t3_operand_valid(const struct drm_t3_operand *user, u32 rows, u64 row_bytes
 int t3_operand_get(struct drm_file *file, struct t3_operand *operand,
 		   const struct drm_t3_operand *user, u32 rows, u64 row_bytes)
 {
+	u64 size;
+
 	operand->offset = user->offset;
 	operand->pitch = user->pitch;
 	operand->bo = t3_bo_lookup(file, user->handle);
 	if (!operand->bo)
-		return -ENOENT;
-	return t3_rows_within(operand->offset, operand->pitch, rows, row_bytes,
-			      operand->bo->base.size) ? 0 : -EINVAL;
+		return t3_refuse(file, user, -ENOENT, handle, "a GEM handle of this open file");
+	size = operand->bo->base.size;
+	if (t3_rows_within(operand->offset, operand->pitch, rows, row_bytes, size))
+		return 0;
+	if (t3_rows_within(0, operand->pitch, rows, row_bytes, size))
+		return t3_refuse(file, user, -EINVAL, offset, "so that all rows end in the buffer");
+	if (t3_rows_within(0, row_bytes, rows, row_bytes, size))
+		return t3_refuse(file, user, -EINVAL, pitch, "so that all rows end in the buffer");
+	return t3_refuse(file, user, -EINVAL, handle, "a buffer that is as long as all rows");
 }
 
 /**

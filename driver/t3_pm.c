@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the PCI core and power management do to the function: resets by an administrator, recovery
+ * Outages that the PCI core and power management cause: resets by an administrator, recovery
  * after bus errors, suspend and resume.
  *
  * A function reset ends all spaces (event areas say DEAD) and keeps memory. Queues are created
@@ -15,8 +15,15 @@
 
 #include <drm/drm_print.h>
 
+#include "t3_device.h"
+#include "t3_gate.h"
+#include "t3_mem.h"
+#include "t3_param.h"
+#include "t3_pm.h"
 #include "t3_queue.h"
-#include "t3_space.h"
+#include "t3_regs.h"
+#include "t3_slot.h"
+#include "t3_watch.h"
 
 static unsigned int bus_timeout_ms = 65000; /* the PCI core waits for at most 60 s */
 module_param_cb(bus_timeout_ms, &t3_param_ms_ops, &bus_timeout_ms, 0644);
@@ -56,7 +63,7 @@ void t3_pm_stop(struct t3_device *tdev)
 	disable_delayed_work_sync(&tdev->bus_timeout);
 }
 
-/* Whatever closed the gate, the bus has recovered too. */
+/* The bus has recovered too, whatever closed the gate. */
 static void t3_pm_reopen(struct t3_device *tdev)
 {
 	cancel_delayed_work_sync(&tdev->bus_timeout);
@@ -85,7 +92,7 @@ static pci_ers_result_t t3_error_detected(struct pci_dev *pdev, pci_channel_stat
 	case pci_channel_io_frozen:
 		t3_gate_close(tdev, true);
 		/* Count from the last error: the recovery of an earlier one has failed. */
-		mod_delayed_work(system_wq, &tdev->bus_timeout,
+		mod_delayed_work(system_dfl_wq, &tdev->bus_timeout,
 				 msecs_to_jiffies(READ_ONCE(bus_timeout_ms)));
 		return PCI_ERS_RESULT_NEED_RESET;
 	default:
@@ -183,7 +190,7 @@ static int t3_pm_quiesce(struct t3_device *tdev, bool reset)
 }
 
 /*
- * Nothing saves memory when the power is off. Queues are created again: the device may look as if
+ * Memory is lost when the power is off. Queues are created again: the device may look as if
  * it had kept its state, when the kernel that restores this one has started it as well.
  */
 static int t3_pm_power_off(struct t3_device *tdev)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Buffers as dma-bufs, for other devices and other processes. Importers get:
  *
@@ -22,6 +22,7 @@
 #include <drm/drm_prime.h>
 
 #include "t3_bo.h"
+#include "t3_device.h"
 
 #define T3_PRIME_STEP SZ_1G /* bytes of one table entry: below 4 GiB */
 

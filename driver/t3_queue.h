@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Queues and the jobs in them.
  *
@@ -15,20 +15,23 @@
  * that run_job() returned. So each of those (struct t3_fence) holds the struct, and the
  * module with its functions. To make this true of every job, each job is run, also after the
  * device is unplugged: none is killed in its entity, and none runs without a fence.
+ *
+ * When the file is closed for the last time, its queues are killed (t3_queue_kill_all()): the
+ * device forgets them at once, and their jobs fail as they are run. Only jobs that wait for others'
+ * fences are then left, and hold no more than memory.
  */
 #ifndef T3_QUEUE_H
 #define T3_QUEUE_H
 
-#include <linux/dma-fence.h>
 #include <linux/kref.h>
 #include <linux/workqueue.h>
 
 #include <drm/gpu_scheduler.h>
 
-#include "t3_command.h"
+#include "t3_device.h"
 #include "t3_timeout.h"
 
-struct drm_exec;
+struct t3_job;
 
 #define T3_QUEUE_ENTRIES 512 /* power of two */
 
@@ -49,14 +52,16 @@ struct t3_queue {
 	u32 hw_id; /* ~0: none yet */
 	u32 priority;
 	struct t3_usage *usage; /* holds a reference; its file's */
-	struct t3_account *account; /* as long as it is counted there: holds a reference */
-	int client; /* of the account */
+	struct t3_account *account; /* holds a reference, as long as active; NULL: none yet */
+	bool counted; /* t3_device.ring_lock: charged to the account */
+	int client; /* of the user, while counted */
 
 	struct drm_gpu_scheduler sched;
 	struct drm_sched_entity entity;
 	struct work_struct stop_work;
 	struct work_struct recover_work;
-	struct mutex submit_lock; /* arm, publish and push of one job after the other */
+	struct mutex submit_lock; /* arm, publish and push of one job after the other; pushed */
+	u64 pushed; /* number of the next job */
 	atomic_t jobs;
 	u64 fence_context;
 	u64 fence_seqno; /* no lock: jobs are run one after the other */
@@ -67,36 +72,14 @@ struct t3_queue {
 	dma_addr_t rings_dma;
 
 	spinlock_t lock; /* the fields that follow, and t3_device.paused */
-	bool created; /* the device has it, or will after a reset */
-	bool lost; /* the device does not have it any more: jobs fail at once */
+	bool created; /* the device has it, or will after a reset; else nothing is emitted */
+	int lost; /* not 0: jobs fail with this error at once, the device does not know them */
+	u64 drop_end; /* jobs with lower numbers are not run any more: see t3_queues_drop() */
 	bool wedged; /* no progress: nothing is emitted until the queue was aborted */
 	u32 head; /* next completion, mod 2^32 */
 	u32 tail;
 	struct list_head in_flight; /* jobs, in order */
 };
-
-/* Signals when the hardware has done a job. */
-struct t3_fence {
-	struct dma_fence base;
-	spinlock_t lock; /* of base */
-	struct t3_queue *queue; /* holds a memory reference */
-};
-
-struct t3_job {
-	struct drm_sched_job base;
-	struct t3_queue *queue; /* holds an active reference */
-	struct t3_fence *fence;
-	struct list_head node; /* in_flight; queue->lock, with done */
-	u32 emitted; /* steps that are in the ring or done; others wait for room */
-	u32 done; /* steps completed */
-	u32 count;
-	struct t3_step steps[] __counted_by(count);
-};
-
-static inline struct t3_job *to_t3_job(struct drm_sched_job *base)
-{
-	return container_of(base, struct t3_job, base);
-}
 
 /* t3_queue.c */
 extern struct workqueue_struct *t3_queue_wq;
@@ -106,10 +89,7 @@ void t3_queue_module_exit(void);
 struct t3_queue *t3_queue_lookup(struct drm_file *file, u32 handle);
 void t3_queue_put(struct t3_queue *queue);
 void t3_queue_put_memory(struct t3_queue *queue);
-void t3_queue_orphan_all(struct t3_device *tdev);
 struct t3_cmd_queue_create t3_queue_hw_args(const struct t3_queue *queue);
-int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int t3_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 static inline struct t3_queue *t3_queue_get(struct t3_queue *queue)
 {
@@ -117,28 +97,20 @@ static inline struct t3_queue *t3_queue_get(struct t3_queue *queue)
 	return queue;
 }
 
+/* t3_queue_ioctl.c */
+void t3_queue_orphan_all(struct t3_device *tdev);
+void t3_queue_kill_all(struct t3_device *tdev, const struct t3_account *account);
+int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int t3_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
 /* t3_queues.c */
 void t3_queue_irq(struct t3_device *tdev, u32 word);
 void t3_queues_check(struct t3_device *tdev);
 void t3_queues_mark_lost(struct t3_device *tdev);
 void t3_queues_pause(struct t3_device *tdev);
 void t3_queues_resume(struct t3_device *tdev);
+void t3_queues_drop(struct t3_device *tdev);
 void t3_queues_rebuild(struct t3_device *tdev, const struct t3_job *late);
 bool t3_queues_idle(struct t3_device *tdev);
-
-/* t3_job.c */
-int t3_job_init_sched(struct t3_queue *queue);
-struct t3_job *t3_job_new(struct t3_queue *queue, u32 count);
-void t3_job_free(struct t3_job *job);
-void t3_job_finish(struct t3_job *job, int error);
-
-/* t3_job_bo.c */
-int t3_job_lock_bos(struct t3_job *job, struct drm_exec *exec);
-bool t3_job_bos_revoked(const struct t3_job *job);
-int t3_job_wait_for_bos(struct t3_job *job);
-void t3_job_attach_bos(struct t3_job *job, struct dma_fence *fence);
-
-/* t3_submit.c */
-int t3_queue_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif /* T3_QUEUE_H */

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Operations on all queues of a device: interrupts, checks, and a function reset.
  */
-
+#include "t3_device.h"
 #include "t3_queue.h"
 #include "t3_ring.h"
 
@@ -100,6 +100,21 @@ void t3_queues_resume(struct t3_device *tdev)
 	WRITE_ONCE(tdev->paused, tdev->paused - 1);
 	if (!tdev->paused)
 		t3_queues_for_each(tdev, t3_ring_resume);
+}
+
+/**
+ * t3_queues_drop() - let the next reset end all jobs that are queued now
+ * @tdev: the device
+ *
+ * An administrator asks the driver for the reset. Jobs that are begun again would keep the device
+ * from other users. The dropped jobs get -ECANCELED, those that still wait for fences when they
+ * are run.
+ *
+ * Context: process context, before the reset; takes queue_lock.
+ */
+void t3_queues_drop(struct t3_device *tdev)
+{
+	t3_queues_for_each(tdev, t3_ring_drop_queued);
 }
 
 /**

@@ -1,10 +1,14 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Brings a space to rest, so that its memory may be freed.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
 
+#include "t3_admin.h"
+#include "t3_device.h"
+#include "t3_gate.h"
+#include "t3_regs.h"
 #include "t3_reset.h"
 #include "t3_space.h"
 
@@ -12,12 +16,13 @@
  * A link gives up after 8 timeouts of 10 us of virtual time, and then nothing of a space is
  * in flight. The virtual clock goes as fast as the host emulates the device.
  *
- * A link to another node gives up after 8 timeouts of 200 ms of real time without progress. Until
- * then others' work may move the virtual clock as far as it likes.
+ * A link to another node gives up after 8 timeouts of 200 ms of real time without progress. The
+ * other node may stand still for up to 60 s beyond that (property node-timeout of the fabric,
+ * SPEC.md section 16). Until then others' work may move the virtual clock as far as it likes.
  */
 #define T3_QUIESCE_VNS	    (1 * NSEC_PER_MSEC)
 #define T3_QUIESCE_STILL_NS (5 * NSEC_PER_SEC)	/* of real time in which the virtual clock stands */
-#define T3_QUIESCE_FAR_NS   (10 * NSEC_PER_SEC) /* of real time at least, with other nodes */
+#define T3_QUIESCE_FAR_NS   (70 * NSEC_PER_SEC) /* of real time at least, with other nodes */
 #define T3_QUIESCE_NAP_US   2000		/* at most */
 
 /* The clock is read before the state, so that all that ended by then is seen. */
@@ -130,7 +135,7 @@ int t3_space_stop(struct t3_space *space)
 	if (!ret || ret == -ENODEV) /* an unplugged device is at rest as well */
 		return 0;
 	/* The last resort. */
-	t3_reset_request(space->tdev, "a space does not quiesce");
+	t3_reset_request(space->tdev, "a space does not quiesce", false);
 	return -EIO;
 }
 

@@ -1,13 +1,20 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Recovery of a queue. When a descriptor fails or a job takes too long, the queue is aborted and
  * its other jobs continue. Where that does not help, the function is reset.
  */
 #include <drm/drm_print.h>
 
+#include "t3_admin.h"
+#include "t3_device.h"
+#include "t3_dump.h"
+#include "t3_gate.h"
+#include "t3_job.h"
 #include "t3_queue.h"
+#include "t3_regs.h"
 #include "t3_reset.h"
 #include "t3_ring.h"
+#include "t3_timeout.h"
 #include "t3_trace.h"
 
 /*
@@ -26,104 +33,6 @@ static bool t3_job_overdue(const struct t3_job *job)
 	return t3_job_pending(job) && job->emitted > job->done;
 }
 
-/*
- * The error of the first job; 0: it continues with the step at head. A reset of the function may
- * have done that step in part; so may an abort that says that it met the step (begun).
- */
-static int t3_ring_first_error(struct t3_queue *queue, int status, const struct t3_job *late,
-			       bool begun)
-{
-	struct t3_job *job;
-
-	lockdep_assert_held(&queue->lock);
-	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
-	if (!job || job->emitted == job->done)
-		return 0;
-	if (status > T3_DESC_OK && status != T3_DESC_ABORTED)
-		return t3_step_error(&job->steps[job->done], status);
-	if (job == late)
-		return -ETIME;
-	if (!begun || t3_step_repeatable(&job->steps[job->done]))
-		return 0;
-	return -ECANCELED;
-}
-
-/*
- * The ring is empty. The first job may get an error. The others continue where they were: the
- * device has begun none of their steps that are not completed.
- */
-static void t3_ring_refill(struct t3_queue *queue, u32 tail, int error)
-{
-	struct t3_job *job;
-
-	lockdep_assert_held(&queue->lock);
-	queue->head = tail;
-	queue->tail = tail;
-	queue->wedged = false;
-	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
-	if (job && error)
-		t3_job_finish(job, error);
-	list_for_each_entry(job, &queue->in_flight, node)
-		job->emitted = job->done;
-	t3_ring_emit_all(queue);
-}
-
-/*
- * The queue was aborted, because its first job has failed or was late. A step of it may have been
- * done in part. failed: the status of the queue itself, for a failure that could not be written as
- * a completion.
- */
-static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
-			    const struct t3_job *late)
-{
-	int status, error;
-
-	lockdep_assert_held(&queue->lock);
-	status = t3_ring_reap(queue);
-	if (status == -EAGAIN)
-		status = failed;
-	error = t3_ring_first_error(queue, status, late, status == T3_DESC_ABORTED);
-	drm_dbg(&queue->tdev->drm, "queue %u: status %d, error %d\n", queue->hw_id, status, error);
-	trace_t3_queue_recover(queue, status, error);
-	atomic_inc(&queue->tdev->queue_recoveries);
-	t3_ring_refill(queue, tail, error);
-}
-
-static int t3_ring_create(struct t3_queue *queue)
-{
-	struct t3_cmd_queue_create cmd = t3_queue_hw_args(queue);
-
-	/* Completions from before the reset must not be taken again. */
-	memset(queue->rings->completions, 0, sizeof(queue->rings->completions));
-	return t3_admin_locked(queue->tdev, T3_CMD_QUEUE_CREATE, &cmd, sizeof(cmd), false);
-}
-
-/**
- * t3_ring_rebuild() - create a queue again after a reset of the function
- * @queue: the queue
- * @late: the job to blame, or NULL
- *
- * Device memory and the rings are as they were before.
- *
- * Context: admin_lock and queue_lock are held; takes the queue's lock.
- */
-void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late)
-{
-	unsigned long flags;
-	int status, error;
-
-	spin_lock_irqsave(&queue->lock, flags);
-	if (queue->created && !queue->lost) {
-		status = t3_ring_reap(queue);
-		error = t3_ring_first_error(queue, status, late, true);
-		if (t3_ring_create(queue))
-			t3_ring_mark_lost_locked(queue);
-		else
-			t3_ring_refill(queue, 0, error);
-	}
-	spin_unlock_irqrestore(&queue->lock, flags);
-}
-
 /* Returns whether the queue must be aborted. If so, nothing is emitted before that. */
 static bool t3_ring_mark_wedged(struct t3_queue *queue, const struct t3_job *late)
 {
@@ -131,7 +40,8 @@ static bool t3_ring_mark_wedged(struct t3_queue *queue, const struct t3_job *lat
 	bool needed;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	needed = !queue->lost && (queue->wedged || (late && t3_job_overdue(late)));
+	needed = queue->created && !queue->lost &&
+		 (queue->wedged || (late && t3_job_overdue(late)));
 	if (needed)
 		queue->wedged = true;
 	spin_unlock_irqrestore(&queue->lock, flags);
@@ -230,7 +140,7 @@ static bool t3_ring_runs(struct t3_queue *queue, const struct t3_job *job, u32 *
 	bool runs;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	runs = !queue->lost && t3_job_overdue(job);
+	runs = queue->created && !queue->lost && t3_job_overdue(job);
 	*head = queue->head;
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return runs;

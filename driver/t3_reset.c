@@ -1,13 +1,18 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Function reset: the last resort of recovery. And the end of a device, which is a reset too.
  */
 #include <drm/drm_print.h>
 
+#include "t3_device.h"
+#include "t3_dump.h"
+#include "t3_gate.h"
 #include "t3_queue.h"
+#include "t3_regs.h"
 #include "t3_reset.h"
-#include "t3_space.h"
+#include "t3_slot.h"
 #include "t3_trace.h"
+#include "t3_watch.h"
 
 /**
  * t3_reset_function() - reset the function and set it up again
@@ -16,7 +21,7 @@
  * @late: the job to blame, which gets -ETIME; or NULL
  *
  * All spaces are lost and their event areas say so. Queues are created again, and their jobs
- * continue.
+ * continue, except for those that t3_queues_drop() has named before.
  *
  * Context: admin_lock is held.
  */
@@ -72,13 +77,14 @@ void t3_reset_give_up(struct t3_device *tdev)
  * t3_reset_request() - dump the state of the function and reset it
  * @tdev: the device
  * @reason: for log, trace and dump
+ * @drop: end all queued jobs, too
  *
  * Afterwards no packet and no DMA of any space is in flight, and all spaces are lost.
  *
  * Context: process context; sleeps.
  * Return: 0, or -ENODEV: unplugged, which stops spaces as well.
  */
-int t3_reset_request(struct t3_device *tdev, const char *reason)
+int t3_reset_request(struct t3_device *tdev, const char *reason, bool drop)
 {
 	int ret;
 
@@ -86,6 +92,8 @@ int t3_reset_request(struct t3_device *tdev, const char *reason)
 	if (ret)
 		return ret;
 	t3_dump_take(tdev, reason);
+	if (drop)
+		t3_queues_drop(tdev);
 	t3_reset_function(tdev, reason, NULL);
 	t3_hw_unlock(tdev);
 	return 0;

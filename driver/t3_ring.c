@@ -1,9 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The rings of a queue: descriptors in, completions out. t3_recover.c deals with descriptors that
  * fail or do not complete.
  */
+#include "t3_device.h"
 #include "t3_fdinfo.h"
+#include "t3_job.h"
 #include "t3_queue.h"
 #include "t3_ring.h"
 #include "t3_trace.h"
@@ -88,7 +90,7 @@ void t3_ring_emit_all(struct t3_queue *queue)
 	struct t3_job *job;
 
 	lockdep_assert_held(&queue->lock);
-	if (queue->lost || queue->wedged || queue->tdev->paused)
+	if (!queue->created || queue->lost || queue->wedged || queue->tdev->paused)
 		return;
 	list_for_each_entry(job, &queue->in_flight, node) {
 		if (job->emitted < job->count)
@@ -133,26 +135,47 @@ void t3_ring_run(struct t3_queue *queue, struct t3_job *job)
 	list_add_tail(&job->node, &queue->in_flight);
 	trace_t3_job_run(job, 0);
 	if (queue->lost)
-		t3_job_finish(job, -ENODEV);
+		t3_job_finish(job, queue->lost);
+	else if (job->number < queue->drop_end && list_is_singular(&queue->in_flight))
+		t3_job_finish(job, -ECANCELED); /* else by t3_ring_drop(), in order */
 	else
 		t3_ring_emit_all(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
 /**
- * t3_ring_mark_lost_locked() - as t3_ring_mark_lost(), under the lock
- * @queue: the queue
+ * t3_ring_fail_locked() - fail all jobs of a queue, now and later
+ * @queue: that the device does not have any more
+ * @error: of the jobs, unless they fail already
  *
  * Context: the queue's lock is held.
  */
-void t3_ring_mark_lost_locked(struct t3_queue *queue)
+void t3_ring_fail_locked(struct t3_queue *queue, int error)
 {
 	struct t3_job *job, *next;
 
 	lockdep_assert_held(&queue->lock);
-	WRITE_ONCE(queue->lost, true);
+	if (!queue->lost)
+		WRITE_ONCE(queue->lost, error);
 	list_for_each_entry_safe(job, next, &queue->in_flight, node)
-		t3_job_finish(job, -ENODEV);
+		t3_job_finish(job, queue->lost);
+}
+
+/**
+ * t3_ring_kill() - cancel all jobs of a queue that are not done, now and later
+ * @queue: that the device does not have any more
+ *
+ * Context: any; takes the queue's lock.
+ */
+void t3_ring_kill(struct t3_queue *queue)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	if (!queue->lost && queue->rings)
+		t3_ring_reap(queue);
+	t3_ring_fail_locked(queue, -ECANCELED);
+	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
 /**
@@ -168,7 +191,7 @@ void t3_ring_mark_lost(struct t3_queue *queue)
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	t3_ring_mark_lost_locked(queue);
+	t3_ring_fail_locked(queue, -ENODEV);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
@@ -246,6 +269,21 @@ void t3_ring_resume(struct t3_queue *queue)
 
 	spin_lock_irqsave(&queue->lock, flags);
 	t3_ring_emit_all(queue);
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+/**
+ * t3_ring_drop_queued() - t3_queues_drop() of one queue
+ * @queue: the queue
+ *
+ * Context: any; takes the queue's lock.
+ */
+void t3_ring_drop_queued(struct t3_queue *queue)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	queue->drop_end = READ_ONCE(queue->pushed);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 

@@ -1,10 +1,16 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Grants, on the sending side: an imported grant is a route of the space.
  */
+#include <linux/cleanup.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 
+#include "t3_admin.h"
+#include "t3_device.h"
+#include "t3_grant.h"
+#include "t3_refuse.h"
+#include "t3_segment.h"
 #include "t3_space.h"
 #include "t3_trace.h"
 
@@ -127,7 +133,7 @@ void t3_routes_tidy_all(struct t3_device *tdev)
 
 	mutex_lock(&t3_topology_lock);
 	for (id = 0; id < T3_MAX_SPACES; id++) {
-		/* Stable: only t3_space_unbind() clears a slot, under this lock. */
+		/* Stable: only t3_space_finish() clears a slot, under this lock. */
 		struct t3_space *space = READ_ONCE(tdev->slots[id]);
 
 		if (space && !space->dead)
@@ -155,12 +161,30 @@ void t3_routes_drop(struct t3_space *space)
 
 /* ------------------------------------------------------------------- import */
 
-static int t3_import_check(const struct t3_space *source, const struct t3_grant *grant)
+static const struct t3_rule t3_grant_import_rules[] = {
+	T3_ZERO(drm_t3_grant_import, flags),
+	T3_ZERO(drm_t3_grant_import, pad),
+	T3_ZERO(drm_t3_grant_import, pad2),
+	T3_CAUSE(-EBADF, drm_t3_grant_import, fd, "a grant's file descriptor"),
+	T3_CAUSE(-EINVAL, drm_t3_grant_import, fd, "a grant's file descriptor"),
+	T3_CAUSE(-EOWNERDEAD, drm_t3_grant_import, fd, "a grant that is not revoked"),
+	T3_CAUSE(-EXDEV, drm_t3_grant_import, fd, "a grant of the same fabric"),
+	T3_CAUSE(-EACCES, drm_t3_grant_import, fd, "a grant for this device's rank"),
+	T3_CAUSE(-EHOSTUNREACH, drm_t3_grant_import, fd,
+		 "a grant of a rank with a link to this one"),
+	T3_CAUSE(-EEXIST, drm_t3_grant_import, fd,
+		 "the same again later: a message of the entry's last user is under way"),
+	T3_CAUSE(-ENOSPC, drm_t3_grant_import, space,
+		 "a space with fewer imports than 32: release those that were revoked"),
+};
+
+static int t3_import_check(const struct t3_space *source, const struct t3_grant *grant,
+			   const struct drm_t3_grant_import *args)
 {
 	const struct t3_caps *from = &source->tdev->caps, *to;
 
 	if (source->dead)
-		return -ENOENT;
+		return t3_refuse_space(source->file, args);
 	if (!grant->owner)
 		return -EOWNERDEAD;
 	to = &grant->owner->tdev->caps;
@@ -170,7 +194,10 @@ static int t3_import_check(const struct t3_space *source, const struct t3_grant 
 		return -EACCES;
 	if (from->rank == to->rank)
 		return -EHOSTUNREACH;
-	return grant->bound ? -EBUSY : 0;
+	if (grant->bound)
+		return t3_refuse(source->file, args, -EBUSY, fd,
+				 "a grant that is not imported yet");
+	return 0;
 }
 
 static bool t3_route_exists(const struct t3_space *source, const struct t3_space *owner, u32 index)
@@ -251,38 +278,22 @@ static int t3_route_set(const struct t3_space *source, u32 index, const struct t
 	return t3_admin(source->tdev, T3_CMD_ROUTE_SET, &cmd, sizeof(cmd));
 }
 
-/* The owner's side first: a route must never lead to an entry that does not exist. */
-static int t3_import_program(const struct t3_space *source, u32 index,
-			     const struct t3_grant *grant)
+static int t3_import(struct t3_space *source, struct drm_t3_grant_import *args)
 {
-	int ret;
-
-	ret = t3_import_set(source, grant);
-	if (ret)
-		return ret;
-	ret = t3_route_set(source, index, grant);
-	if (ret)
-		t3_import_clear(grant);
-	return ret;
-}
-
-static void t3_import_fill_args(const struct t3_grant *grant, u32 handle,
-				struct drm_t3_grant_import *args)
-{
-	args->import = handle;
-	args->rank = grant->owner->tdev->caps.rank;
-	args->segment_mask = grant->segment_mask;
-	args->op_mask = grant->op_mask;
-}
-
-static int t3_import_locked(struct t3_space *source, struct t3_grant *grant,
-			    struct drm_t3_grant_import *args)
-{
+	struct file *filp __free(fput) = fget(args->fd);
+	struct t3_grant *grant;
 	struct t3_route *route;
 	int ret;
 
-	lockdep_assert_held(&t3_topology_lock);
-	ret = t3_import_check(source, grant);
+	if (!filp)
+		return -EBADF;
+	/* The file holds the grant until fput(). */
+	grant = t3_grant_from_file(filp);
+	if (!grant)
+		return -EINVAL;
+
+	guard(mutex)(&t3_topology_lock);
+	ret = t3_import_check(source, grant, args);
 	if (ret)
 		return ret;
 	t3_routes_tidy(source);
@@ -292,9 +303,16 @@ static int t3_import_locked(struct t3_space *source, struct t3_grant *grant,
 	ret = t3_import_place(source, grant);
 	if (ret)
 		return ret;
-	ret = t3_import_program(source, route - source->routes, grant);
+
+	/* The owner's side first: a route must never lead to an entry that does not exist. */
+	ret = t3_import_set(source, grant);
 	if (ret)
 		return ret;
+	ret = t3_route_set(source, route - source->routes, grant);
+	if (ret) {
+		t3_import_clear(grant);
+		return ret;
+	}
 	grant->bound = true;
 	grant->programmed = true;
 	*route = (struct t3_route){
@@ -306,30 +324,12 @@ static int t3_import_locked(struct t3_space *source, struct t3_grant *grant,
 		.peer_import = grant->index,
 	};
 	trace_t3_grant_import(source, route);
-	t3_import_fill_args(grant, route->handle, args);
+
+	args->import = route->handle;
+	args->rank = grant->owner->tdev->caps.rank;
+	args->segment_mask = grant->segment_mask;
+	args->op_mask = grant->op_mask;
 	return 0;
-}
-
-static int t3_import_file(struct t3_space *source, struct drm_t3_grant_import *args)
-{
-	struct t3_grant *grant;
-	struct file *filp;
-	int ret;
-
-	filp = fget(args->fd);
-	if (!filp)
-		return -EBADF;
-	/* The file holds the grant until fput(). */
-	grant = t3_grant_from_file(filp);
-	if (grant) {
-		mutex_lock(&t3_topology_lock);
-		ret = t3_import_locked(source, grant, args);
-		mutex_unlock(&t3_topology_lock);
-	} else {
-		ret = -EINVAL;
-	}
-	fput(filp);
-	return ret;
 }
 
 /**
@@ -347,31 +347,39 @@ int t3_grant_import_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	struct t3_space *space;
 	int ret;
 
-	if (args->flags || args->pad || args->pad2)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_grant_import_rules);
+	if (ret)
+		return ret;
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
-	ret = t3_import_file(space, args);
+		return t3_refuse_space(file, args);
+	ret = t3_import(space, args);
 	t3_space_put(space);
-	return ret;
+	return t3_space_explain(file, args, t3_explain(file, args, ret, t3_grant_import_rules));
 }
 
 /* ------------------------------------------------------------------ release */
 
-static int t3_release_locked(struct t3_space *source, u32 handle)
+static const struct t3_rule t3_grant_release_rules[] = {
+	T3_ZERO(drm_t3_grant_release, flags),
+	T3_ZERO(drm_t3_grant_release, pad),
+	T3_CAUSE(-ENOENT, drm_t3_grant_release, import, "an import of the space"),
+};
+
+static int t3_release_locked(struct t3_space *source, const struct drm_t3_grant_release *args)
 {
 	struct t3_cmd_index cmd = { .space = source->hw_id };
 	struct t3_route *route;
 	int ret;
 
 	lockdep_assert_held(&t3_topology_lock);
-	route = source->dead ? NULL : t3_route_find(source, handle);
+	route = source->dead ? NULL : t3_route_find(source, args->import);
 	if (!route)
 		return -ENOENT;
 	cmd.index = route - source->routes;
 	if (t3_segments_use_route(source, cmd.index))
-		return -EBUSY;
+		return t3_refuse(source->file, args, -EBUSY, import,
+				 "an import that no segment uses");
 	ret = t3_admin(source->tdev, T3_CMD_ROUTE_CLEAR, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
@@ -400,16 +408,17 @@ int t3_grant_release_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	struct t3_space *space;
 	int ret;
 
-	if (args->flags || args->pad)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_grant_release_rules);
+	if (ret)
+		return ret;
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
+		return t3_refuse_space(file, args);
 	mutex_lock(&t3_topology_lock);
-	ret = t3_release_locked(space, args->import);
+	ret = t3_release_locked(space, args);
 	mutex_unlock(&t3_topology_lock);
 	t3_space_put(space);
-	return ret;
+	return t3_space_explain(file, args, t3_explain(file, args, ret, t3_grant_release_rules));
 }
 
 #ifdef T3_KUNIT

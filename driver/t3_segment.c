@@ -1,12 +1,20 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The segment table of a space, and T3_SEGMENT_MAP and UNMAP.
  */
+#include <linux/cleanup.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
 
+#include "t3_admin.h"
+#include "t3_bo.h"
+#include "t3_format.h"
+#include "t3_grant.h"
+#include "t3_refuse.h"
+#include "t3_segment.h"
 #include "t3_space.h"
+#include "t3_user.h"
 
 static u64 t3_tile_count(const struct drm_t3_segment_map *args)
 {
@@ -85,73 +93,111 @@ void t3_segments_drop(struct t3_space *space, bool all)
 
 /* ---------------------------------------------------------------------- map */
 
-/* The arguments of SEGMENT_MAP, with the array that args->imports points to. */
-struct t3_segmap {
-	const struct drm_t3_segment_map *args;
-	u32 imports[T3_SPACE_ROUTES];
+static const struct t3_rule t3_segmap_rules[] = {
+	T3_ZERO(drm_t3_segment_map, flags),
+	T3_RANGE(drm_t3_segment_map, segment, 0, T3_SPACE_SEGMENTS - 1),
+	T3_RANGE(drm_t3_segment_map, kind, DRM_T3_SEGMENT_LOCAL, DRM_T3_SEGMENT_DMA),
+	T3_RANGE(drm_t3_segment_map, op, 0, T3_OP_COUNT - 1),
+	T3_RANGE(drm_t3_segment_map, dtype, 0, T3_DTYPE_COUNT - 1),
+	T3_RANGE(drm_t3_segment_map, init, 0, T3_INIT_IDENTITY),
+	T3_RANGE(drm_t3_segment_map, updates, 1, T3_MAX_UPDATES),
+	T3_RANGE(drm_t3_segment_map, rows, 1, U32_MAX),
+	T3_RANGE(drm_t3_segment_map, row_bytes, 1, T3_MAX_PITCH),
+	T3_RANGE(drm_t3_segment_map, target_op, 0, T3_OP_COUNT - 1),
+	T3_RANGE(drm_t3_segment_map, target_segment, 0, T3_SPACE_SEGMENTS - 1),
+	T3_RANGE(drm_t3_segment_map, block_tiles, 0, T3_MAX_BLOCK_TILES),
+	T3_RANGE(drm_t3_segment_map, import_count, 0, T3_SPACE_ROUTES - 1),
+	T3_CAUSE(-EEXIST, drm_t3_segment_map, offset, "a range that no other segment has"),
+	T3_CAUSE(-EDQUOT, drm_t3_segment_map, segment, "fewer segments: the caller's limit"),
+	T3_CAUSE(-ENOSPC, drm_t3_segment_map, segment, "fewer segments: the device has no more"),
 };
 
-static bool t3_segmap_enums_valid(const struct drm_t3_segment_map *args)
-{
-	bool remote = args->kind == DRM_T3_SEGMENT_REMOTE;
+static const struct t3_rule t3_segmap_local_rules[] = {
+	T3_ZERO(drm_t3_segment_map, import),	     T3_ZERO(drm_t3_segment_map, target_op),
+	T3_ZERO(drm_t3_segment_map, target_segment), T3_ZERO(drm_t3_segment_map, target_row),
+	T3_ZERO(drm_t3_segment_map, target_col),     T3_ZERO(drm_t3_segment_map, block_tiles),
+	T3_ZERO(drm_t3_segment_map, import_count),
+};
 
-	if (!remote && args->kind != DRM_T3_SEGMENT_LOCAL && args->kind != DRM_T3_SEGMENT_DMA)
-		return false;
-	if (args->dtype >= T3_DTYPE_COUNT)
-		return false;
-	if (remote)
-		return !args->op && !args->init;
-	return t3_op_valid(args->dtype, args->op) && args->init <= T3_INIT_IDENTITY;
-}
+static const struct t3_rule t3_segmap_remote_rules[] = {
+	T3_ZERO(drm_t3_segment_map, op),
+	T3_ZERO(drm_t3_segment_map, init),
+	T3_ZERO(drm_t3_segment_map, block_tiles),
+};
 
-static bool t3_segmap_target_valid(const struct drm_t3_segment_map *args)
+/* Checks that depend on the kind of segment. */
+static int t3_segmap_check_kind(struct drm_file *file, const struct drm_t3_segment_map *args)
 {
+	int ret = 0;
+
 	if (args->kind == DRM_T3_SEGMENT_LOCAL)
-		return !args->import && !args->target_op && !args->target_segment &&
-		       !args->target_row && !args->target_col && !args->import_count;
-	return t3_op_valid(args->dtype, args->target_op) &&
-	       args->import_count < T3_SPACE_ROUTES &&
-	       args->target_segment < T3_SPACE_SEGMENTS &&
-	       args->target_col % t3_dtype_size(args->dtype) == 0;
-}
-
-static bool t3_segmap_geometry_valid(const struct drm_t3_segment_map *args)
-{
-	u32 element = t3_dtype_size(args->dtype);
-
-	if (args->offset % element || args->row_bytes % element || args->pitch % element ||
-	    args->tile_row_bytes % element)
-		return false;
-	if (!args->rows || !args->row_bytes || args->pitch < args->row_bytes ||
-	    args->pitch > T3_MAX_PITCH)
-		return false;
-	if (!args->tile_rows || args->tile_rows > args->rows || !args->tile_row_bytes ||
-	    args->tile_row_bytes > args->row_bytes)
-		return false;
-	return (u64)args->tile_rows * args->tile_row_bytes <= T3_MAX_TILE_BYTES;
-}
-
-static int t3_segmap_check_args(const struct drm_t3_segment_map *args)
-{
-	if (args->flags || args->segment >= T3_SPACE_SEGMENTS)
-		return -EINVAL;
-	if (!args->updates || args->updates > T3_MAX_UPDATES)
-		return -EINVAL;
-	if (args->block_tiles > (args->kind == DRM_T3_SEGMENT_DMA ? T3_MAX_BLOCK_TILES : 0))
-		return -EINVAL;
-	if (!args->import_count != !args->imports)
-		return -EINVAL;
-	if (!t3_segmap_enums_valid(args) || !t3_segmap_target_valid(args) ||
-	    !t3_segmap_geometry_valid(args))
-		return -EINVAL;
+		ret = t3_check(file, args, t3_segmap_local_rules);
+	else if (args->kind == DRM_T3_SEGMENT_REMOTE)
+		ret = t3_check(file, args, t3_segmap_remote_rules);
+	if (ret)
+		return ret;
+	if (!t3_op_valid(args->dtype, args->op) && args->kind != DRM_T3_SEGMENT_REMOTE)
+		return t3_refuse(file, args, -EINVAL, op, "an op that elements of dtype have");
+	if (args->kind == DRM_T3_SEGMENT_LOCAL)
+		return 0;
+	if (!t3_op_valid(args->dtype, args->target_op))
+		return t3_refuse(file, args, -EINVAL, target_op,
+				 "an op that elements of dtype have");
+	if (args->target_col % t3_dtype_size(args->dtype))
+		return t3_refuse(file, args, -EINVAL, target_col, "a multiple of the element size");
 	return 0;
 }
 
-static bool t3_segmap_in_space(const struct t3_space *space, const struct drm_t3_segment_map *args)
+static int t3_segmap_check_geometry(struct drm_file *file, const struct drm_t3_segment_map *args)
+{
+	u32 element = t3_dtype_size(args->dtype);
+
+	if (args->offset % element)
+		return t3_refuse(file, args, -EINVAL, offset, "a multiple of the element size");
+	if (args->row_bytes % element)
+		return t3_refuse(file, args, -EINVAL, row_bytes, "a multiple of the element size");
+	if (args->pitch % element)
+		return t3_refuse(file, args, -EINVAL, pitch, "a multiple of the element size");
+	if (args->tile_row_bytes % element)
+		return t3_refuse(file, args, -EINVAL, tile_row_bytes,
+				 "a multiple of the element size");
+	if (args->pitch < args->row_bytes || args->pitch > T3_MAX_PITCH)
+		return t3_refuse_range(file, args, -EINVAL, pitch, args->row_bytes, T3_MAX_PITCH);
+	if (!args->tile_rows || args->tile_rows > args->rows)
+		return t3_refuse_range(file, args, -EINVAL, tile_rows, 1, args->rows);
+	if (!args->tile_row_bytes || args->tile_row_bytes > args->row_bytes)
+		return t3_refuse_range(file, args, -EINVAL, tile_row_bytes, element,
+				       args->row_bytes);
+	if ((u64)args->tile_rows * args->tile_row_bytes > T3_MAX_TILE_BYTES)
+		return t3_refuse_range(file, args, -EINVAL, tile_rows, 1,
+				       T3_MAX_TILE_BYTES / args->tile_row_bytes);
+	return 0;
+}
+
+static int t3_segmap_check_args(struct drm_file *file, const struct drm_t3_segment_map *args)
+{
+	int ret;
+
+	ret = t3_check(file, args, t3_segmap_rules);
+	if (ret)
+		return ret;
+	if (!args->import_count != !args->imports)
+		return t3_refuse(file, args, -EINVAL, imports, "an array; 0 without import_count");
+	ret = t3_segmap_check_kind(file, args);
+	return ret ? ret : t3_segmap_check_geometry(file, args);
+}
+
+static int t3_segmap_check_space(const struct t3_space *space,
+				 const struct drm_t3_segment_map *args)
 {
 	u64 extent = t3_segment_extent(args->rows, args->row_bytes, args->pitch);
 
-	return extent <= space->size && args->offset <= space->size - extent;
+	if (extent > space->size)
+		return t3_refuse(space->file, args, -EINVAL, rows,
+				 "so few that (rows - 1) * pitch + row_bytes fits into the space");
+	if (args->offset > space->size - extent)
+		return t3_refuse_range(space->file, args, -EINVAL, offset, 0, space->size - extent);
+	return 0;
 }
 
 /* Returns whether records [base, base + tiles) are free. If not, base moves past their user. */
@@ -187,62 +233,85 @@ static int t3_counters_find(const struct t3_space *space, u64 tiles, u32 *found)
 }
 
 /* The target may change later: the device checks each update again. */
-static int t3_segmap_check_target(const struct t3_space *target,
-				  const struct drm_t3_segment_map *args)
+static int t3_segmap_check_grant(struct drm_file *file, const struct t3_grant *grant,
+				 const struct drm_t3_segment_map *args)
 {
-	const struct t3_segment *segment =
-		&target->segments[array_index_nospec(args->target_segment, T3_SPACE_SEGMENTS)];
+	u32 index = array_index_nospec(args->target_segment, T3_SPACE_SEGMENTS);
+	const struct t3_segment *target;
 
-	if (!segment->mapped)
+	if (!(grant->segment_mask & BIT_ULL(args->target_segment)))
+		return t3_refuse(file, args, -EACCES, target_segment,
+				 "a segment that the grants of all imports allow");
+	if (!(grant->op_mask & BIT(args->target_op)))
+		return t3_refuse(file, args, -EACCES, target_op,
+				 "an op that the grants of all imports allow");
+	if (grant->by_key) /* its owner may be on another machine */
 		return 0;
-	if (segment->kind == T3_SEG_REMOTE || segment->dtype != args->dtype ||
-	    segment->op != args->target_op)
-		return -ERANGE;
-	if ((u64)args->target_row + args->rows > segment->rows ||
-	    (u64)args->target_col + args->row_bytes > segment->row_bytes)
-		return -ERANGE;
+	target = &grant->owner->segments[index];
+	if (!target->mapped)
+		return 0;
+	if (target->kind == T3_SEG_REMOTE)
+		return t3_refuse(file, args, -ERANGE, target_segment, "one that is not REMOTE");
+	if (target->dtype != args->dtype)
+		return t3_refuse(file, args, -ERANGE, dtype, "the target segment's");
+	if (target->op != args->target_op)
+		return t3_refuse(file, args, -ERANGE, target_op, "the target segment's op");
+	if ((u64)args->target_row + args->rows > target->rows)
+		return t3_refuse(file, args, -ERANGE, target_row,
+				 "so that all rows lie in the target segment");
+	if ((u64)args->target_col + args->row_bytes > target->row_bytes)
+		return t3_refuse(file, args, -ERANGE, target_col,
+				 "so that row_bytes lie in the target segment's rows");
 	return 0;
 }
 
-static int t3_segmap_check_grant(const struct t3_grant *grant,
-				 const struct drm_t3_segment_map *args)
-{
-	if (!grant->owner && !grant->by_key)
-		return -EOWNERDEAD;
-	if (!(grant->segment_mask & BIT_ULL(args->target_segment)) ||
-	    !(grant->op_mask & BIT(args->target_op)))
-		return -EACCES;
-	return grant->by_key ? 0 : t3_segmap_check_target(grant->owner, args);
-}
-
-static int t3_segmap_add_route(struct t3_space *space, const struct drm_t3_segment_map *args,
-			       u32 import, u32 *routes)
+/* Names no field: the caller knows where the import stands. */
+static int t3_segmap_add_route(struct t3_space *space, u32 import, unsigned long *routes)
 {
 	const struct t3_route *route = t3_route_find(space, import);
-	u32 bit;
+	struct drm_file *file = space->file;
 
 	if (!route)
-		return -ENOENT;
-	bit = BIT(route - space->routes);
-	if (*routes & bit)
-		return -EINVAL;
-	*routes |= bit;
-	return t3_segmap_check_grant(route->grant, args);
+		return t3_refuse_value(file, -ENOENT, "", import, "an import of this space");
+	if (!route->grant->owner && !route->grant->by_key)
+		return t3_refuse_value(file, -EOWNERDEAD, "", import,
+				       "an import whose grant was not revoked");
+	if (__test_and_set_bit(route - space->routes, routes))
+		return t3_refuse_value(file, -EINVAL, "", import,
+				       "an import that is not named before");
+	return 0;
 }
 
-static int t3_segmap_find_routes(struct t3_space *space, const struct t3_segmap *map, u32 *routes)
+static int t3_segmap_find_routes(struct t3_space *space, const struct drm_t3_segment_map *args,
+				 const u32 *imports, unsigned long *routes)
 {
-	const struct drm_t3_segment_map *args = map->args;
+	struct drm_file *file = space->file;
 	int ret;
 	u32 i;
 
 	*routes = 0;
 	if (args->kind == DRM_T3_SEGMENT_LOCAL)
 		return 0;
-	ret = t3_segmap_add_route(space, args, args->import, routes);
-	for (i = 0; !ret && i < args->import_count; i++)
-		ret = t3_segmap_add_route(space, args, map->imports[i], routes);
-	return ret;
+	ret = t3_segmap_add_route(space, args->import, routes);
+	if (ret)
+		return t3_refused_in(file, ret, "import");
+	for (i = 0; i < args->import_count; i++) {
+		ret = t3_segmap_add_route(space, imports[i], routes);
+		if (ret)
+			return t3_refused(file, ret, NULL, "imports", i);
+	}
+	for_each_set_bit(i, routes, T3_SPACE_ROUTES) {
+		ret = t3_segmap_check_grant(file, space->routes[i].grant, args);
+		if (ret)
+			return ret;
+	}
+	/* No segment is so large: the device would refuse it. */
+	if ((u64)args->target_row + args->rows > U32_MAX)
+		return t3_refuse_range(file, args, -EINVAL, target_row, 0, U32_MAX - args->rows);
+	if ((u64)args->target_col + args->row_bytes > U32_MAX)
+		return t3_refuse_range(file, args, -EINVAL, target_col, 0,
+				       U32_MAX - args->row_bytes);
+	return 0;
 }
 
 static int t3_segmap_hw(struct t3_space *space, const struct drm_t3_segment_map *args,
@@ -274,9 +343,39 @@ static int t3_segmap_hw(struct t3_space *space, const struct drm_t3_segment_map 
 	return t3_admin(space->tdev, T3_CMD_SEG_MAP, &cmd, sizeof(cmd));
 }
 
-static void t3_segmap_record(struct t3_segment *segment, const struct drm_t3_segment_map *args,
-			     u32 counter_base, u32 routes)
+static int t3_segment_map(struct t3_space *space, const struct drm_t3_segment_map *args,
+			  const u32 *imports)
 {
+	struct t3_segment *segment = t3_segment_slot(space, args->segment);
+	unsigned long routes;
+	u32 counter_base;
+	int ret;
+
+	ret = t3_segmap_check_space(space, args);
+	if (ret)
+		return ret;
+
+	guard(mutex)(&t3_topology_lock);
+	if (space->dead)
+		return t3_refuse_space(space->file, args);
+	if (segment->mapped)
+		return t3_refuse(space->file, args, -EEXIST, segment,
+				 "an index that is not mapped");
+	ret = t3_segmap_find_routes(space, args, imports, &routes);
+	if (ret)
+		return ret;
+	ret = t3_counters_find(space, t3_tile_count(args), &counter_base);
+	if (ret)
+		return t3_refuse(space->file, args, ret, tile_rows,
+				 "tiles so large that the space has at most max_tiles");
+	ret = t3_account_charge(space->account, T3_POOL_SEGMENTS, 1);
+	if (ret)
+		return ret;
+	ret = t3_segmap_hw(space, args, counter_base, routes);
+	if (ret) {
+		t3_account_uncharge(space->account, T3_POOL_SEGMENTS, 1);
+		return ret;
+	}
 	*segment = (struct t3_segment){
 		.mapped = true,
 		.kind = args->kind,
@@ -292,35 +391,6 @@ static void t3_segmap_record(struct t3_segment *segment, const struct drm_t3_seg
 		.tiles = t3_tile_count(args),
 		.counter_base = counter_base,
 	};
-}
-
-static int t3_segment_map_locked(struct t3_space *space, const struct t3_segmap *map)
-{
-	const struct drm_t3_segment_map *args = map->args;
-	struct t3_segment *segment = t3_segment_slot(space, args->segment);
-	u32 counter_base, routes;
-	int ret;
-
-	lockdep_assert_held(&t3_topology_lock);
-	if (space->dead)
-		return -ENOENT;
-	if (segment->mapped)
-		return -EEXIST;
-	ret = t3_segmap_find_routes(space, map, &routes);
-	if (ret)
-		return ret;
-	ret = t3_counters_find(space, t3_tile_count(args), &counter_base);
-	if (ret)
-		return ret;
-	ret = t3_account_charge(space->account, T3_POOL_SEGMENTS, 1);
-	if (ret)
-		return ret;
-	ret = t3_segmap_hw(space, args, counter_base, routes);
-	if (ret) {
-		t3_account_uncharge(space->account, T3_POOL_SEGMENTS, 1);
-		return ret;
-	}
-	t3_segmap_record(segment, args, counter_base, routes);
 	return 0;
 }
 
@@ -336,47 +406,31 @@ static int t3_segment_map_locked(struct t3_space *space, const struct t3_segmap 
 int t3_segment_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_segment_map *args = data;
-	struct t3_segmap map = { .args = args };
+	u32 imports[T3_SPACE_ROUTES];
 	struct t3_space *space;
 	int ret;
 
-	ret = t3_segmap_check_args(args);
+	ret = t3_segmap_check_args(file, args);
 	if (ret)
 		return ret;
-	if (copy_from_user(map.imports, u64_to_user_ptr(args->imports),
-			   args->import_count * sizeof(map.imports[0])))
-		return -EFAULT;
+	if (copy_from_user(imports, u64_to_user_ptr(args->imports),
+			   args->import_count * sizeof(imports[0])))
+		return t3_refuse(file, args, -EFAULT, imports, "an array that can be read");
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
-	if (t3_segmap_in_space(space, args)) {
-		mutex_lock(&t3_topology_lock);
-		ret = t3_segment_map_locked(space, &map);
-		mutex_unlock(&t3_topology_lock);
-	} else {
-		ret = -EINVAL;
-	}
+		return t3_refuse_space(file, args);
+	ret = t3_segment_map(space, args, imports);
 	t3_space_put(space);
-	return ret;
+	return t3_explain(file, args, ret, t3_segmap_rules);
 }
 
 /* -------------------------------------------------------------------- unmap */
 
-static int t3_segment_unmap_locked(struct t3_space *space, u32 index)
-{
-	struct t3_cmd_index cmd = { .space = space->hw_id, .index = index };
-	struct t3_segment *segment = t3_segment_slot(space, index);
-	int ret;
-
-	lockdep_assert_held(&t3_topology_lock);
-	if (space->dead || !segment->mapped)
-		return -ENOENT;
-	ret = t3_admin(space->tdev, T3_CMD_SEG_UNMAP, &cmd, sizeof(cmd));
-	if (ret)
-		return ret;
-	t3_segment_drop(space, segment);
-	return 0;
-}
+static const struct t3_rule t3_segment_unmap_rules[] = {
+	T3_ZERO(drm_t3_segment_unmap, flags),
+	T3_ZERO(drm_t3_segment_unmap, pad),
+	T3_RANGE(drm_t3_segment_unmap, segment, 0, T3_SPACE_SEGMENTS - 1),
+};
 
 /**
  * t3_segment_unmap_ioctl() - DRM_IOCTL_T3_SEGMENT_UNMAP
@@ -390,19 +444,36 @@ static int t3_segment_unmap_locked(struct t3_space *space, u32 index)
 int t3_segment_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_segment_unmap *args = data;
+	struct t3_cmd_index cmd = { .index = args->segment };
+	struct t3_segment *segment;
 	struct t3_space *space;
 	int ret;
 
-	if (args->flags || args->pad || args->segment >= T3_SPACE_SEGMENTS)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_segment_unmap_rules);
+	if (ret)
+		return ret;
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
+		return t3_refuse_space(file, args);
+
 	mutex_lock(&t3_topology_lock);
-	ret = t3_segment_unmap_locked(space, args->segment);
+	segment = t3_segment_slot(space, args->segment);
+	if (space->dead) {
+		ret = t3_refuse_space(file, args);
+		goto unlock;
+	}
+	if (!segment->mapped) {
+		ret = t3_refuse(file, args, -ENOENT, segment, "a mapped segment");
+		goto unlock;
+	}
+	cmd.space = space->hw_id;
+	ret = t3_admin(space->tdev, T3_CMD_SEG_UNMAP, &cmd, sizeof(cmd));
+	if (!ret)
+		t3_segment_drop(space, segment);
+unlock:
 	mutex_unlock(&t3_topology_lock);
 	t3_space_put(space);
-	return ret;
+	return t3_space_explain(file, args, ret);
 }
 
 #ifdef T3_KUNIT

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * An output address space, its segments, and the grants that join two of them.
  *
@@ -65,7 +65,7 @@ struct t3_grant {
 struct t3_route {
 	struct t3_grant *grant; /* NULL: free; holds a reference */
 	u32 handle;
-	bool pending; /* nobody may use it yet: the target has not answered */
+	bool pending; /* not usable yet: the target has not answered */
 	bool given_up; /* pending, and nobody waits for it any more: see t3_route_give_up() */
 	/* The target of the device's route, also after the grant was revoked. */
 	u32 peer_rank;
@@ -86,7 +86,7 @@ struct t3_seen {
 struct t3_space {
 	struct kref ref;
 	struct t3_device *tdev; /* holds a reference of tdev->drm */
-	struct drm_file *file; /* whose handle this is; invalid after destroy */
+	struct drm_file *file; /* the handle's owner; invalid after destroy */
 	u64 size;
 	u32 hw_id; /* constant while published */
 	u32 generation; /* t3_topology_lock */
@@ -94,7 +94,7 @@ struct t3_space {
 	bool lost; /* slot_lock: a reset of the function has ended it */
 
 	struct t3_account *account; /* holds a reference */
-	int client; /* of the account; negative: the space is not counted */
+	int client; /* of the user; negative: the space is not counted */
 	struct t3_bo *bo;
 	struct drm_mm_node counters; /* start: in device memory */
 	u32 counter_count;
@@ -120,17 +120,16 @@ struct t3_space {
 	struct t3_seen seen;
 };
 
+/* The field "space" of an argument names no space. */
+#define t3_refuse_space(file, args) \
+	t3_refuse(file, args, -ENOENT, space, "a space of this open file")
+
 /* t3_space.c */
-struct t3_space *t3_space_new(struct t3_device *tdev, struct drm_file *file, struct t3_bo *bo,
-			      u32 max_tiles);
+extern struct mutex t3_topology_lock;
+
 struct t3_space *t3_space_lookup(struct drm_file *file, u32 handle);
+int t3_space_explain(struct drm_file *file, const void *args, int error);
 void t3_space_put(struct t3_space *space);
-int t3_space_start(struct t3_space *space, struct t3_bo *bo);
-int t3_space_destroy(struct t3_space *space);
-void t3_space_destroy_all(struct xarray *spaces);
-void t3_space_disable_all(struct t3_device *tdev);
-void t3_space_orphan_all(struct t3_device *tdev);
-void t3_spaces_check(struct t3_device *tdev);
 u32 t3_space_next_handle(struct t3_space *space);
 
 static inline struct t3_space *t3_space_get(struct t3_space *space)
@@ -139,124 +138,20 @@ static inline struct t3_space *t3_space_get(struct t3_space *space)
 	return space;
 }
 
-/* t3_quiesce.c */
-void t3_space_disable(struct t3_space *space);
-int t3_space_stop(struct t3_space *space);
-
 /* t3_space_ioctl.c */
+int t3_space_destroy(struct t3_space *space);
+void t3_space_destroy_all(struct xarray *spaces);
 int t3_space_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_space_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_space_reset_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
-/* t3_event.c */
-int t3_event_init(struct t3_space *space);
-void t3_event_unmap(struct t3_space *space);
-void t3_event_free(struct t3_space *space);
-void t3_event_set_dead(struct t3_space *space);
-void t3_event_fault(struct t3_space *space, u32 epoch);
-void t3_event_notify(struct t3_space *space);
-bool t3_event_released(const struct t3_space *space, u32 epoch);
-bool t3_event_reached(const struct t3_space *space, u64 mask, u32 epoch, u64 flag);
+/* t3_spaces.c */
+void t3_space_disable_all(struct t3_device *tdev);
+void t3_space_orphan_all(struct t3_device *tdev);
+void t3_spaces_check(struct t3_device *tdev);
 
-static inline u64 t3_event_state(const struct t3_space *space)
-{
-	u64 state = READ_ONCE(space->area->state);
-
-	/*
-	 * Pairs with the device's order of stores: words and fault before state. The barriers
-	 * between processors (smp_) do not reach a device on each architecture.
-	 */
-	dma_rmb();
-	return state;
-}
-
-static inline u32 t3_state_kind(u64 state)
-{
-	return upper_32_bits(state);
-}
-
-static inline u32 t3_state_epoch(u64 state)
-{
-	return lower_32_bits(state);
-}
-
-/* Epochs are serial numbers: whether a comes after b. */
-static inline bool t3_epoch_after(u32 a, u32 b)
-{
-	return (s32)(a - b) > 0;
-}
-
-/* t3_segment.c */
-u64 t3_segments_mapped(const struct t3_space *space);
-bool t3_segments_use_route(const struct t3_space *space, u32 route);
-void t3_segments_drop(struct t3_space *space, bool all);
-int t3_segment_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int t3_segment_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-static inline struct t3_segment *t3_segment_slot(struct t3_space *space, u32 index)
-{
-	return &space->segments[array_index_nospec(index, T3_SPACE_SEGMENTS)];
-}
-
-/* Bytes from the first element to the last one. */
-static inline u64 t3_segment_extent(u32 rows, u32 row_bytes, u32 pitch)
-{
-	return (u64)(rows - 1) * pitch + row_bytes;
-}
-
-/* t3_staging.c */
-int t3_segment_staging_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-/* t3_grant.c: the receiving side */
-struct t3_grant *t3_grant_from_file(struct file *filp);
-void t3_grant_put(struct t3_grant *grant);
-void t3_grants_drop(struct t3_space *space);
-int t3_grant_export_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int t3_grant_revoke_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-static inline struct t3_grant *t3_grant_get(struct t3_grant *grant)
-{
-	kref_get(&grant->ref);
-	return grant;
-}
-
-int t3_grant_attach(struct t3_grant *grant, struct t3_space *owner);
-void t3_grant_detach(struct t3_grant *grant);
-
-/* t3_key.c */
-int t3_key_export_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int t3_key_import_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-/* t3_route.c: the sending side */
-struct t3_route *t3_route_free_slot(struct t3_space *space);
-void t3_route_drop(struct t3_route *route);
-void t3_route_give_up(struct t3_space *space, struct t3_route *route);
-bool t3_routes_tidy(struct t3_space *space);
-void t3_routes_tidy_all(struct t3_device *tdev);
-struct t3_route *t3_route_find(struct t3_space *space, u32 handle);
-void t3_routes_drop(struct t3_space *space);
-int t3_grant_import_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int t3_grant_release_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-/* t3_wait.c */
-int t3_space_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int t3_space_wait_fd_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-/* t3_eventfd.c */
-void t3_eventfd_scan(struct t3_space *space);
-void t3_eventfd_free_all(struct t3_space *space);
-int t3_space_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-/* t3_trace.c */
-void t3_trace_start(struct t3_space *space);
-void t3_trace_end(struct t3_space *space);
-void t3_trace_look(struct t3_space *space);
-
-/* t3_tile.c */
-int t3_space_tile_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-/* t3_stats.c */
-int t3_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int t3_space_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+/* t3_quiesce.c */
+void t3_space_disable(struct t3_space *space);
+int t3_space_stop(struct t3_space *space);
 
 #endif /* T3_SPACE_H */

@@ -1,11 +1,20 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * T3_QUERY and T3_SPACE_STATS.
  */
+#include <linux/cleanup.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "t3_admin.h"
+#include "t3_device.h"
+#include "t3_gate.h"
+#include "t3_mem.h"
+#include "t3_refuse.h"
+#include "t3_regs.h"
 #include "t3_space.h"
+#include "t3_stats.h"
+#include "t3_user.h"
 
 /* Numbers that programs get as the device has them: what t3_accel.h lacks is an error here. */
 static_assert(!(0 T3_COUNTER_LIST(T3_DIFFERS, DRM_T3_COUNTER_)));
@@ -40,6 +49,18 @@ static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
 /* A capability that is no feature stands here. */
 static_assert(T3_FEATURES == ((0 T3_CAP_LIST(T3_OR, T3_CAP_)) & ~T3_CAP_INJECT));
 
+static const struct t3_rule t3_query_rules[] = {
+	T3_RANGE(drm_t3_query, type, 0, DRM_T3_QUERY_COUNTERS),
+	T3_CAUSE(-EFAULT, drm_t3_query, data, "size bytes that can be written"),
+};
+
+static const struct t3_rule t3_space_stats_rules[] = {
+	T3_ZERO(drm_t3_space_stats, flags),
+	T3_ZERO(drm_t3_space_stats, pad),
+	T3_RANGE(drm_t3_space_stats, segment, 0, T3_SPACE_SEGMENTS - 1),
+	T3_CAUSE(-ENOENT, drm_t3_space_stats, segment, "a mapped segment"),
+};
+
 union t3_answer {
 	struct drm_t3_device_info info;
 	struct drm_t3_counters counters;
@@ -52,7 +73,7 @@ static void t3_query_info(struct drm_file *file, struct drm_t3_device_info *info
 	struct t3_file *tfile = file->driver_priv;
 
 	*info = (struct drm_t3_device_info){
-		.features = caps->caps & T3_FEATURES,
+		.features = (caps->caps & T3_FEATURES) | DRM_T3_FEATURE_REFUSALS,
 		.memory_size = caps->memory_size,
 		.memory_free = t3_mem_available(tdev),
 		.aperture_size = caps->aperture_size,
@@ -69,9 +90,9 @@ static void t3_query_info(struct drm_file *file, struct drm_t3_device_info *info
 		.max_updates = T3_MAX_UPDATES,
 		.max_tile_bytes = T3_MAX_TILE_BYTES,
 		.staging_slots = T3_SEG_SLOTS,
-		.file_memory_limit = t3_account_limit(tdev, tfile->account, T3_POOL_DEVICE),
+		.file_memory_limit = t3_account_limit(tfile->account, T3_POOL_DEVICE),
 		.file_memory_used = t3_account_used(tfile->account, T3_POOL_DEVICE),
-		.file_host_limit = t3_account_limit(tdev, tfile->account, T3_POOL_HOST),
+		.file_host_limit = t3_account_limit(tfile->account, T3_POOL_HOST),
 		.file_host_used = t3_account_used(tfile->account, T3_POOL_HOST),
 		.node_ranks = caps->node_ranks,
 	};
@@ -93,37 +114,27 @@ static int t3_query_counters(struct t3_device *tdev, struct drm_t3_counters *cou
 	return 0;
 }
 
-/* Returns the size of the answer. */
-static int t3_query_fill(struct drm_file *file, u32 type, union t3_answer *answer)
+static int t3_query(struct drm_file *file, struct drm_t3_query *args)
 {
-	int ret;
+	union t3_answer *answer __free(kfree) = kzalloc_obj(*answer, GFP_KERNEL);
+	u32 size = sizeof(answer->info);
+	int ret = 0;
 
-	if (type == DRM_T3_QUERY_DEVICE) {
-		t3_query_info(file, &answer->info);
-		return sizeof(answer->info);
-	}
-	ret = t3_query_counters(t3_file_device(file), &answer->counters);
-	return ret ? ret : sizeof(answer->counters);
-}
-
-static int t3_query_copy(struct drm_file *file, struct drm_t3_query *args)
-{
-	union t3_answer *answer;
-	u32 size;
-	int ret;
-
-	answer = kzalloc_obj(*answer, GFP_KERNEL);
 	if (!answer)
 		return -ENOMEM;
-	ret = t3_query_fill(file, args->type, answer);
-	if (ret >= 0) {
-		size = min_t(u32, args->size, ret);
-		ret = copy_to_user(u64_to_user_ptr(args->data), answer, size) ? -EFAULT : 0;
+	if (args->type == DRM_T3_QUERY_DEVICE) {
+		t3_query_info(file, &answer->info);
+	} else {
+		size = sizeof(answer->counters);
+		ret = t3_query_counters(t3_file_device(file), &answer->counters);
 	}
-	kfree(answer);
-	if (!ret)
-		args->size = size;
-	return ret;
+	if (ret)
+		return ret;
+	size = min(args->size, size);
+	if (copy_to_user(u64_to_user_ptr(args->data), answer, size))
+		return -EFAULT;
+	args->size = size;
+	return 0;
 }
 
 /**
@@ -138,13 +149,15 @@ static int t3_query_copy(struct drm_file *file, struct drm_t3_query *args)
 int t3_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_query *args = data;
+	int ret;
 
-	if (args->type > DRM_T3_QUERY_COUNTERS)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_query_rules);
+	if (ret)
+		return ret;
 	if (args->data)
-		return t3_query_copy(file, args);
-	args->size = args->type == DRM_T3_QUERY_DEVICE ? sizeof(struct drm_t3_device_info) :
-							 sizeof(struct drm_t3_counters);
+		return t3_explain(file, args, t3_query(file, args), t3_query_rules);
+	args->size = args->type == DRM_T3_QUERY_DEVICE ? sizeof(struct drm_t3_device_info)
+						       : sizeof(struct drm_t3_counters);
 	return 0;
 }
 
@@ -192,7 +205,7 @@ static int t3_stats_locked(struct t3_space *space, struct drm_t3_space_stats *ar
 
 	lockdep_assert_held(&t3_topology_lock);
 	if (space->dead)
-		return -ENOENT;
+		return t3_refuse_space(space->file, args);
 	ret = t3_stats_segment(space, &stats);
 	if (!ret)
 		ret = t3_stats_space(space, &stats);
@@ -216,14 +229,15 @@ int t3_space_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	struct t3_space *space;
 	int ret;
 
-	if (args->flags || args->pad || args->segment >= T3_SPACE_SEGMENTS)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_space_stats_rules);
+	if (ret)
+		return ret;
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
+		return t3_refuse_space(file, args);
 	mutex_lock(&t3_topology_lock);
 	ret = t3_stats_locked(space, args);
 	mutex_unlock(&t3_topology_lock);
 	t3_space_put(space);
-	return ret;
+	return t3_space_explain(file, args, t3_explain(file, args, ret, t3_space_stats_rules));
 }

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * T3_QUEUE_SUBMIT: makes a job in this order: commands, in points, out points, locks of all
  * buffers, implicit dependencies. After that nothing fails.
  */
+#include <linux/cleanup.h>
 #include <linux/dma-fence-chain.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -10,7 +11,10 @@
 #include <drm/drm_exec.h>
 #include <drm/drm_syncobj.h>
 
+#include "t3_command.h"
+#include "t3_job.h"
 #include "t3_queue.h"
+#include "t3_refuse.h"
 #include "t3_syncobj.h"
 #include "t3_trace.h"
 
@@ -37,90 +41,89 @@ struct t3_submit {
 	u32 out_count; /* how many of them are filled */
 };
 
-static bool t3_stride_valid(u32 stride, u32 least)
-{
-	return stride >= least && stride <= DRM_T3_SUBMIT_STRIDE_MAX;
-}
+static const struct t3_rule t3_submit_rules[] = {
+	T3_ZERO(drm_t3_queue_submit, flags),
+	T3_ZERO(drm_t3_queue_submit, pad),
+	T3_RANGE(drm_t3_queue_submit, command_count, 1, DRM_T3_SUBMIT_COMMANDS_MAX),
+	T3_RANGE(drm_t3_queue_submit, command_stride, T3_COMMAND_SIZE_LEAST,
+		 DRM_T3_SUBMIT_STRIDE_MAX),
+	T3_RANGE(drm_t3_queue_submit, in_count, 0, DRM_T3_SUBMIT_SYNCS_MAX),
+	T3_RANGE(drm_t3_queue_submit, out_count, 0, DRM_T3_SUBMIT_SYNCS_MAX),
+	T3_CAUSE(-EIO, drm_t3_queue_submit, queue, "a queue that no reset of the device has ended"),
+	T3_CAUSE(-EBUSY, drm_t3_queue_submit, queue,
+		 "jobs below DRM_T3_QUEUE_JOBS_MAX and user_queued_ms"),
+	T3_CAUSE(-ENODEV, drm_t3_queue_submit, commands,
+		 "commands on buffers whose exporter has not gone"),
+};
 
-static int t3_submit_check_args(const struct drm_t3_queue_submit *args)
+static int t3_submit_check_args(struct drm_file *file, const struct drm_t3_queue_submit *args)
 {
 	bool syncs = args->in_count || args->out_count;
+	int ret;
 
-	if (args->flags || args->pad)
-		return -EINVAL;
-	if (!args->command_count || args->command_count > DRM_T3_SUBMIT_COMMANDS_MAX ||
-	    !t3_stride_valid(args->command_stride, T3_COMMAND_SIZE_LEAST))
-		return -EINVAL;
-	if (args->in_count > DRM_T3_SUBMIT_SYNCS_MAX || args->out_count > DRM_T3_SUBMIT_SYNCS_MAX)
-		return -EINVAL;
-	if (syncs ? !t3_stride_valid(args->sync_stride, T3_SYNC_SIZE_LEAST) : !!args->sync_stride)
-		return -EINVAL;
-	if ((!args->in_count && args->in_syncs) || (!args->out_count && args->out_syncs))
-		return -EINVAL;
+	ret = t3_check(file, args, t3_submit_rules);
+	if (ret)
+		return ret;
+	if (!syncs && args->sync_stride)
+		return t3_refuse(file, args, -EINVAL, sync_stride, "0 without syncs");
+	if (syncs && (args->sync_stride < T3_SYNC_SIZE_LEAST ||
+		      args->sync_stride > DRM_T3_SUBMIT_STRIDE_MAX))
+		return t3_refuse_range(file, args, -EINVAL, sync_stride, T3_SYNC_SIZE_LEAST,
+				       DRM_T3_SUBMIT_STRIDE_MAX);
+	if (!args->in_count && args->in_syncs)
+		return t3_refuse(file, args, -EINVAL, in_syncs, "0 when in_count is 0");
+	if (!args->out_count && args->out_syncs)
+		return t3_refuse(file, args, -EINVAL, out_syncs, "0 when out_count is 0");
 	return 0;
 }
 
-/* Copies the whole element once. Its type says later how long it should be. */
-static int t3_submit_copy_command(const struct drm_t3_queue_submit *args, u32 index,
-				  union drm_t3_any_command *user)
-{
-	const void __user *from = u64_to_user_ptr(args->commands);
-
-	return copy_struct_from_user(user, sizeof(*user),
-				     from + (size_t)index * args->command_stride,
-				     args->command_stride);
-}
-
-/* Returns the number of steps. */
-static int t3_submit_parse(struct t3_submit *submit)
+/*
+ * Copies and parses the commands, makes the job and builds its descriptors. The whole element is
+ * copied once. Its type says later how long it should be.
+ */
+static int t3_submit_make_job(struct t3_submit *submit, struct t3_queue *queue)
 {
 	const struct drm_t3_queue_submit *args = submit->args;
+	const void __user *from = u64_to_user_ptr(args->commands);
+	struct drm_file *file = submit->file;
 	union drm_t3_any_command user;
-	struct t3_command *command;
-	u32 i, steps = 0;
+	u32 i, step, steps = 0;
+	struct t3_job *job;
+	u64 cost_ns = 0;
 	int ret;
 
 	for (i = 0; i < args->command_count; i++) {
-		command = &submit->commands[i];
-		ret = t3_submit_copy_command(args, i, &user);
+		struct t3_command *command = &submit->commands[i];
+
+		ret = copy_struct_from_user(&user, sizeof(user),
+					    from + (size_t)i * args->command_stride,
+					    args->command_stride);
+		if (ret == -EFAULT)
+			ret = t3_refuse(file, args, ret, commands, "an array that can be read");
+		else if (ret == -E2BIG)
+			ret = t3_refuse(file, args, ret, command_stride,
+					"with zeros after each struct");
+		else
+			ret = t3_command_parse(file, &user, command,
+					       DRM_T3_SUBMIT_PIECES_MAX - steps);
 		if (ret)
-			return ret;
-		ret = t3_command_parse(submit->file, &user, command,
-				       DRM_T3_SUBMIT_PIECES_MAX - steps);
-		if (ret)
-			return ret;
+			return t3_refused_element(file, ret, i);
 		steps += command->pieces;
+		cost_ns += t3_command_cost(command);
 	}
-	return steps;
-}
 
-/* With an interrupt at least whenever half of the ring is free again. */
-static void t3_submit_build(struct t3_submit *submit)
-{
-	struct t3_job *job = submit->job;
-	u32 i, step = 0;
-
-	for (i = 0; i < submit->args->command_count; i++) {
-		t3_command_build(&submit->commands[i], &job->steps[step]);
-		step += submit->commands[i].pieces;
-	}
-	for (i = T3_QUEUE_ENTRIES / 2 - 1; i < job->count; i += T3_QUEUE_ENTRIES / 2)
-		job->steps[i].descriptor.flags = T3_DESC_FLAG_IRQ;
-	job->steps[job->count - 1].descriptor.flags = T3_DESC_FLAG_IRQ;
-}
-
-static int t3_submit_make_job(struct t3_submit *submit, struct t3_queue *queue)
-{
-	int steps = t3_submit_parse(submit);
-	struct t3_job *job;
-
-	if (steps < 0)
-		return steps;
-	job = t3_job_new(queue, steps);
+	job = t3_job_new(queue, steps, cost_ns);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	submit->job = job;
-	t3_submit_build(submit);
+	for (i = 0, step = 0; i < args->command_count; i++) {
+		t3_command_build(&submit->commands[i], &job->steps[step]);
+		step += submit->commands[i].pieces;
+	}
+	/* An interrupt at the end, and whenever half of the ring is free again. */
+	for (i = T3_QUEUE_ENTRIES / 2 - 1; i < steps; i += T3_QUEUE_ENTRIES / 2)
+		job->steps[i].descriptor.flags = T3_DESC_FLAG_IRQ;
+	job->steps[steps - 1].descriptor.flags = T3_DESC_FLAG_IRQ;
 	return 0;
 }
 
@@ -132,79 +135,99 @@ static int t3_submit_copy_sync(const struct t3_submit *submit, u64 syncs, u32 in
 
 	ret = copy_struct_from_user(sync, sizeof(*sync),
 				    u64_to_user_ptr(syncs) + (size_t)index * stride, stride);
-	if (ret)
-		return ret;
-	return sync->flags ? -EINVAL : 0;
+	if (ret == -EFAULT)
+		return t3_refuse_field(submit->file, ret, "", "an array that can be read");
+	if (ret == -E2BIG)
+		return t3_refuse_field(submit->file, ret, "", "structs with zeros after each");
+	if (!ret && sync->flags)
+		return t3_refuse_range(submit->file, sync, -EINVAL, flags, 0, 0);
+	return ret;
 }
 
-/* Only points that have a fence already: the job's own fence must signal in finite time. */
-static int t3_submit_ins(struct t3_submit *submit)
+/*
+ * Makes the job wait for the in points. Each must have a fence already: the job's own fence must
+ * signal in finite time.
+ */
+static int t3_submit_add_ins(struct t3_submit *submit)
 {
-	const struct drm_t3_queue_submit *args = submit->args;
+	struct drm_file *file = submit->file;
 	struct dma_fence *fence;
 	struct drm_t3_sync sync;
 	int ret;
 	u32 i;
 
-	for (i = 0; i < args->in_count; i++) {
-		ret = t3_submit_copy_sync(submit, args->in_syncs, i, &sync);
+	for (i = 0; i < submit->args->in_count; i++) {
+		ret = t3_submit_copy_sync(submit, submit->args->in_syncs, i, &sync);
 		if (ret)
-			return ret;
-		ret = drm_syncobj_find_fence(submit->file, sync.handle, sync.point, 0, &fence);
+			goto err_refused;
+		ret = drm_syncobj_find_fence(file, sync.handle, sync.point, 0, &fence);
+		if (ret == -ENOENT)
+			t3_refuse(file, &sync, ret, handle, "a syncobj of this open file");
+		else if (ret == -EINVAL)
+			t3_refuse(file, &sync, ret, point, "a point that has a fence");
 		if (ret)
-			return ret;
+			goto err_refused;
 		ret = drm_sched_job_add_dependency(&submit->job->base, fence);
 		if (ret)
-			return ret;
+			goto err_refused;
 	}
 	return 0;
+
+err_refused:
+	return t3_refused(file, ret, NULL, "in_syncs", i);
 }
 
-static int t3_submit_out(struct t3_submit *submit, const struct drm_t3_sync *sync)
-{
-	struct t3_out *out = &submit->outs[submit->out_count];
-
-	out->syncobj = drm_syncobj_find(submit->file, sync->handle);
-	if (!out->syncobj)
-		return -ENOENT;
-	submit->out_count++;
-	out->point = sync->point;
-	out->chain = sync->point ? dma_fence_chain_alloc() : NULL;
-	return sync->point && !out->chain ? -ENOMEM : 0;
-}
-
-static int t3_submit_outs(struct t3_submit *submit)
+/* Looks the syncobjs of the out points up, and allocates all that it takes to signal them. */
+static int t3_submit_get_outs(struct t3_submit *submit)
 {
 	const struct drm_t3_queue_submit *args = submit->args;
+	struct drm_file *file = submit->file;
 	struct drm_t3_sync sync;
 	int ret;
 	u32 i;
 
 	for (i = 0; i < args->out_count; i++) {
+		struct t3_out *out = &submit->outs[i];
+
 		ret = t3_submit_copy_sync(submit, args->out_syncs, i, &sync);
 		if (ret)
-			return ret;
-		ret = t3_submit_out(submit, &sync);
-		if (ret)
-			return ret;
+			goto err_refused;
+		out->syncobj = drm_syncobj_find(file, sync.handle);
+		if (!out->syncobj) {
+			ret = t3_refuse(file, &sync, -ENOENT, handle,
+					"a syncobj of this open file");
+			goto err_refused;
+		}
+		submit->out_count++;
+		out->point = sync.point;
+		if (!sync.point)
+			continue;
+		out->chain = dma_fence_chain_alloc();
+		if (!out->chain) {
+			ret = -ENOMEM;
+			goto err_refused;
+		}
 	}
 	return 0;
+
+err_refused:
+	return t3_refused(file, ret, NULL, "out_syncs", i);
 }
 
-static void t3_submit_free_outs(struct t3_submit *submit)
+/* Arms the job, publishes its fence and gives it to the scheduler. */
+static void t3_submit_push(struct t3_submit *submit)
 {
+	struct t3_job *job = submit->job;
+	struct t3_queue *queue = job->queue;
+	struct dma_fence *fence;
 	u32 i;
 
-	for (i = 0; i < submit->out_count; i++) {
-		dma_fence_chain_free(submit->outs[i].chain);
-		drm_syncobj_put(submit->outs[i].syncobj);
-	}
-}
-
-static void t3_submit_signal_outs(struct t3_submit *submit, struct dma_fence *fence)
-{
-	u32 i;
-
+	guard(mutex)(&queue->submit_lock);
+	drm_sched_job_arm(&job->base);
+	job->number = queue->pushed;
+	WRITE_ONCE(queue->pushed, queue->pushed + 1);
+	fence = &job->base.s_fence->finished;
+	t3_job_attach_bos(job, fence);
 	for (i = 0; i < submit->out_count; i++) {
 		struct t3_out *out = &submit->outs[i];
 
@@ -214,113 +237,82 @@ static void t3_submit_signal_outs(struct t3_submit *submit, struct dma_fence *fe
 			drm_syncobj_replace_fence(out->syncobj, fence);
 		out->chain = NULL; /* the syncobj has it now */
 	}
-}
-
-static void t3_submit_notify(const struct t3_submit *submit)
-{
-	u32 i;
-
-	for (i = 0; i < submit->out_count; i++)
-		t3_syncobj_notify(submit->outs[i].syncobj);
-}
-
-static void t3_submit_push(struct t3_submit *submit)
-{
-	struct t3_job *job = submit->job;
-	struct t3_queue *queue = job->queue;
-	struct dma_fence *fence;
-
-	mutex_lock(&queue->submit_lock);
-	drm_sched_job_arm(&job->base);
-	fence = &job->base.s_fence->finished;
-	t3_job_attach_bos(job, fence);
-	t3_submit_signal_outs(submit, fence);
 	trace_t3_job_submit(job, submit->file);
 	/* The job may finish and be freed at once. */
 	submit->job = NULL;
 	drm_sched_entity_push_job(&job->base);
-	mutex_unlock(&queue->submit_lock);
-}
-
-static int t3_submit_locked(struct t3_submit *submit)
-{
-	struct drm_exec exec;
-	int ret;
-
-	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES, 0);
-	ret = t3_job_lock_bos(submit->job, &exec);
-	if (!ret && t3_job_bos_revoked(submit->job))
-		ret = -ENODEV;
-	if (!ret)
-		ret = t3_job_wait_for_bos(submit->job);
-	if (!ret)
-		t3_submit_push(submit);
-	drm_exec_fini(&exec);
-	return ret;
-}
-
-static int t3_submit_run(struct t3_submit *submit, struct t3_queue *queue)
-{
-	int ret;
-
-	ret = t3_submit_make_job(submit, queue);
-	if (ret)
-		return ret;
-	ret = t3_submit_ins(submit);
-	if (ret)
-		return ret;
-	ret = t3_submit_outs(submit);
-	if (ret)
-		return ret;
-	ret = t3_submit_locked(submit);
-	if (!ret)
-		t3_submit_notify(submit);
-	return ret;
-}
-
-static struct t3_submit *t3_submit_new(struct drm_file *file,
-				       const struct drm_t3_queue_submit *args)
-{
-	struct t3_submit *submit = kzalloc_obj(*submit, GFP_KERNEL);
-
-	if (!submit)
-		return NULL;
-	submit->file = file;
-	submit->args = args;
-	submit->commands = kvcalloc(args->command_count, sizeof(*submit->commands), GFP_KERNEL);
-	if (!submit->commands) {
-		kfree(submit);
-		return NULL;
-	}
-	return submit;
 }
 
 static void t3_submit_free(struct t3_submit *submit)
 {
 	u32 i;
 
-	t3_submit_free_outs(submit);
+	if (!submit)
+		return;
+	for (i = 0; i < submit->out_count; i++) {
+		dma_fence_chain_free(submit->outs[i].chain);
+		drm_syncobj_put(submit->outs[i].syncobj);
+	}
 	if (submit->job)
 		t3_job_free(submit->job);
-	for (i = 0; i < submit->args->command_count; i++)
+	for (i = 0; submit->commands && i < submit->args->command_count; i++)
 		t3_command_put(&submit->commands[i]);
 	kvfree(submit->commands);
 	kfree(submit);
 }
 
-static int t3_submit_to(struct t3_queue *queue, struct drm_file *file,
-			const struct drm_t3_queue_submit *args)
+DEFINE_FREE(t3_submit_free, struct t3_submit *, t3_submit_free(_T))
+
+static int t3_submit(struct t3_queue *queue, struct drm_file *file,
+		     const struct drm_t3_queue_submit *args)
 {
-	struct t3_submit *submit;
+	struct t3_submit *submit __free(t3_submit_free) = NULL;
+	struct drm_exec exec;
 	int ret;
+	u32 i;
 
 	if (READ_ONCE(queue->lost))
 		return -EIO;
-	submit = t3_submit_new(file, args);
+	submit = kzalloc_obj(*submit, GFP_KERNEL);
 	if (!submit)
 		return -ENOMEM;
-	ret = t3_submit_run(submit, queue);
-	t3_submit_free(submit);
+	submit->file = file;
+	submit->args = args;
+	submit->commands = kvcalloc(args->command_count, sizeof(*submit->commands), GFP_KERNEL);
+	if (!submit->commands)
+		return -ENOMEM;
+
+	ret = t3_submit_make_job(submit, queue);
+	if (ret)
+		return ret;
+	ret = t3_submit_add_ins(submit);
+	if (ret)
+		return ret;
+	ret = t3_submit_get_outs(submit);
+	if (ret)
+		return ret;
+
+	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES, 0);
+	ret = t3_job_lock_bos(submit->job, &exec);
+	if (ret)
+		goto err_unlock_bos;
+	if (t3_job_bos_revoked(submit->job)) {
+		ret = -ENODEV;
+		goto err_unlock_bos;
+	}
+	ret = t3_job_wait_for_bos(submit->job);
+	if (ret)
+		goto err_unlock_bos;
+	/* From here on nothing fails. */
+	t3_submit_push(submit);
+	drm_exec_fini(&exec);
+
+	for (i = 0; i < submit->out_count; i++)
+		t3_syncobj_notify(submit->outs[i].syncobj);
+	return 0;
+
+err_unlock_bos:
+	drm_exec_fini(&exec);
 	return ret;
 }
 
@@ -339,13 +331,13 @@ int t3_queue_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	struct t3_queue *queue;
 	int ret;
 
-	ret = t3_submit_check_args(args);
+	ret = t3_submit_check_args(file, args);
 	if (ret)
 		return ret;
 	queue = t3_queue_lookup(file, args->queue);
 	if (!queue)
-		return -ENOENT;
-	ret = t3_submit_to(queue, file, args);
+		return t3_refuse(file, args, -ENOENT, queue, "a queue of this open file");
+	ret = t3_submit(queue, file, args);
 	t3_queue_put(queue);
-	return ret;
+	return t3_explain(file, args, ret, t3_submit_rules);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Arrays of syncobjs: look them up, reset, signal and query them; and TRANSFER. t3_syncobj_ioctl.c
  * says why the driver does this and not the core.
@@ -13,8 +13,29 @@
 #include <drm/drm_file.h>
 #include <drm/drm_syncobj.h>
 
-#include "t3_accel.h"
+#include "t3_refuse.h"
 #include "t3_syncobj.h"
+
+static const struct t3_rule t3_syncobj_array_rules[] = {
+	T3_ZERO(drm_syncobj_array, pad),
+};
+
+static const struct t3_rule t3_syncobj_signal_rules[] = {
+	T3_ZERO(drm_syncobj_timeline_array, flags),
+};
+
+static const struct t3_rule t3_syncobj_query_rules[] = {
+	T3_BITS(drm_syncobj_timeline_array, flags, DRM_SYNCOBJ_QUERY_FLAGS_LAST_SUBMITTED,
+		"DRM_SYNCOBJ_QUERY_FLAGS_LAST_SUBMITTED or 0"),
+};
+
+static const struct t3_rule t3_syncobj_transfer_rules[] = {
+	T3_ZERO(drm_syncobj_transfer, pad),
+	T3_BITS(drm_syncobj_transfer, flags, DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT,
+		"DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT or 0"),
+	T3_CAUSE(-ENOENT, drm_syncobj_transfer, src_handle, "a syncobj of this open file"),
+	T3_CAUSE(-EINVAL, drm_syncobj_transfer, src_point, "a point that has a fence"),
+};
 
 static int t3_syncobjs_get_points(struct t3_syncobjs *array, const void __user *points)
 {
@@ -34,7 +55,11 @@ static int t3_syncobjs_find(struct drm_file *file, struct t3_syncobjs *array, co
 	for (i = 0; i < array->count; i++) {
 		array->objs[i] = drm_syncobj_find(file, handles[i]);
 		if (!array->objs[i])
-			return -ENOENT;
+			return t3_refused_element(file,
+						  t3_refuse_value(file, -ENOENT, "handles",
+								  handles[i],
+								  "a syncobj of this open file"),
+						  i);
 	}
 	return 0;
 }
@@ -45,6 +70,9 @@ static int t3_syncobjs_get_objs(struct drm_file *file, struct t3_syncobjs *array
 	u32 *handles = vmemdup_array_user(user, array->count, sizeof(*handles));
 	int ret = -ENOMEM;
 
+	if (PTR_ERR_OR_ZERO(handles) == -EFAULT)
+		return t3_refuse_value(file, -EFAULT, "handles", (u64)(uintptr_t)user,
+				       "an array that can be read");
 	if (IS_ERR(handles))
 		return PTR_ERR(handles);
 	array->objs = kvcalloc(array->count, sizeof(*array->objs), GFP_KERNEL_ACCOUNT);
@@ -73,10 +101,16 @@ int t3_syncobjs_get(struct drm_file *file, u64 handles, u64 points, u32 count,
 
 	*out = (struct t3_syncobjs){};
 	if (!count || count > DRM_T3_SYNCOBJS_MAX)
-		return -EINVAL;
+		return t3_refuse_value(file, -EINVAL, "count_handles", count,
+				       "1 to DRM_T3_SYNCOBJS_MAX");
 	out->count = count;
 	ret = t3_syncobjs_get_objs(file, out, u64_to_user_ptr(handles));
-	return ret ? ret : t3_syncobjs_get_points(out, u64_to_user_ptr(points));
+	if (ret)
+		return ret;
+	ret = t3_syncobjs_get_points(out, u64_to_user_ptr(points));
+	if (ret == -EFAULT)
+		return t3_refuse_value(file, ret, "points", points, "an array that can be read");
+	return ret;
 }
 
 /**
@@ -136,8 +170,9 @@ static int t3_syncobj_each(struct drm_file *file, const struct drm_syncobj_array
 	int ret;
 	u32 i;
 
-	if (args->pad)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_syncobj_array_rules);
+	if (ret)
+		return ret;
 	ret = t3_syncobjs_get(file, args->handles, 0, args->count_handles, &array);
 	for (i = 0; !ret && i < array.count; i++)
 		ret = act(array.objs[i]);
@@ -236,8 +271,9 @@ int t3_syncobj_timeline_signal(struct drm_device *drm, void *data, struct drm_fi
 	struct t3_syncobjs array;
 	int ret;
 
-	if (args->flags)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_syncobj_signal_rules);
+	if (ret)
+		return ret;
 	ret = t3_syncobjs_get(file, args->handles, args->points, args->count_handles, &array);
 	if (!ret)
 		ret = t3_syncobjs_signal_points(&array);
@@ -297,14 +333,16 @@ int t3_syncobj_query(struct drm_device *drm, void *data, struct drm_file *file)
 	int ret;
 	u32 i;
 
-	if (args->flags & ~DRM_SYNCOBJ_QUERY_FLAGS_LAST_SUBMITTED)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_syncobj_query_rules);
+	if (ret)
+		return ret;
 	ret = t3_syncobjs_get(file, args->handles, 0, args->count_handles, &array);
 	for (i = 0; !ret && i < array.count; i++) {
 		u64 point = t3_syncobj_point(array.objs[i], args->flags);
 
 		if (copy_to_user(&points[i], &point, sizeof(point)))
-			ret = -EFAULT;
+			ret = t3_refuse(file, args, -EFAULT, points,
+					"an array that can be written");
 	}
 	t3_syncobjs_put(&array);
 	return ret;
@@ -360,13 +398,14 @@ int t3_syncobj_transfer(struct drm_device *drm, void *data, struct drm_file *fil
 	struct drm_syncobj *dst;
 	int ret;
 
-	if (args->pad || (args->flags & ~DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT))
-		return -EINVAL;
+	ret = t3_check(file, args, t3_syncobj_transfer_rules);
+	if (ret)
+		return ret;
 	dst = drm_syncobj_find(file, args->dst_handle);
 	if (!dst)
-		return -ENOENT;
+		return t3_refuse(file, args, -ENOENT, dst_handle, "a syncobj of this open file");
 	ret = t3_transfer_to(dst, file, args);
 	t3_syncobj_notify(dst);
 	drm_syncobj_put(dst);
-	return ret;
+	return t3_explain(file, args, ret, t3_syncobj_transfer_rules);
 }

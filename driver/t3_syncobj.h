@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef T3_SYNCOBJ_H
 #define T3_SYNCOBJ_H
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Ioctls on syncobjs that the driver answers in place of the core: those that take an array, and
  * TRANSFER. On 6.12 the core allocates memory for as many syncobjs as the caller says, up to 32

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which waits look for a fence of which syncobj. A change of a syncobj wakes the waits for this one
+ * The waits that look for a fence, by syncobj. A change of a syncobj wakes the waits for this one
  * alone. So a submission never pays for the waits of users who do not share its syncobjs. Wait
  * queues that are chosen by a hash would not ensure that: one user can have waits in all of them.
  */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * SYNCOBJ_WAIT and TIMELINE_WAIT. An existing fence calls back when it signals. A fence that has
  * not been submitted yet (WAIT_FOR_SUBMIT, WAIT_AVAILABLE) is looked for when its syncobj was
@@ -16,12 +16,29 @@
 #include <drm/drm_syncobj.h>
 #include <drm/drm_utils.h>
 
+#include "t3_refuse.h"
 #include "t3_syncobj.h"
 
 #define T3_SYNCOBJ_LOOK_MS 10
 
 #define T3_WAIT_UNSUBMITTED                                                                  \
 	(DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE)
+
+static const struct t3_rule t3_syncobj_wait_rules[] = {
+	T3_BITS(drm_syncobj_wait, flags,
+		DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT |
+		DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE,
+		"DRM_SYNCOBJ_WAIT_FLAGS_*: WAIT_ALL, WAIT_FOR_SUBMIT, WAIT_DEADLINE"),
+};
+
+static const struct t3_rule t3_syncobj_timeline_wait_rules[] = {
+	T3_BITS(drm_syncobj_timeline_wait, flags,
+		DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL | T3_WAIT_UNSUBMITTED |
+		DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE,
+		"the DRM_SYNCOBJ_WAIT_FLAGS_* of drm.h"),
+	T3_CAUSE(-EINVAL, drm_syncobj_timeline_wait, handles,
+		 "syncobjs whose points have fences, or the flag WAIT_FOR_SUBMIT"),
+};
 
 struct t3_syncobj_entry {
 	struct dma_fence *fence; /* NULL: not submitted at the last look */
@@ -229,7 +246,7 @@ static int t3_syncobj_wait_for(struct drm_file *file, struct drm_syncobj_timelin
 	if (!ret)
 		args->first_signaled = wait.first;
 	t3_syncobj_wait_fini(&wait);
-	return ret;
+	return t3_explain(file, args, ret, t3_syncobj_timeline_wait_rules);
 }
 
 /**
@@ -245,11 +262,10 @@ static int t3_syncobj_wait_for(struct drm_file *file, struct drm_syncobj_timelin
 int t3_syncobj_timeline_wait(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_syncobj_timeline_wait *args = data;
+	int ret;
 
-	if (args->flags & ~(DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL | T3_WAIT_UNSUBMITTED |
-			    DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE))
-		return -EINVAL;
-	return t3_syncobj_wait_for(file, args);
+	ret = t3_check(file, args, t3_syncobj_timeline_wait_rules);
+	return ret ? ret : t3_syncobj_wait_for(file, args);
 }
 
 /**
@@ -274,10 +290,9 @@ int t3_syncobj_wait(struct drm_device *drm, void *data, struct drm_file *file)
 	};
 	int ret;
 
-	if (args->flags & ~(DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL |
-			    DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT |
-			    DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE))
-		return -EINVAL;
+	ret = t3_check(file, args, t3_syncobj_wait_rules);
+	if (ret)
+		return ret;
 	ret = t3_syncobj_wait_for(file, &all);
 	args->first_signaled = all.first_signaled;
 	return ret;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Attributes of the PCI function, as sysfs-driver-t3 documents them: what the device is, and its
  * place in the fabric. They are constant and exist while the driver is bound.
@@ -7,6 +7,7 @@
 #include <linux/sysfs.h>
 
 #include "t3_device.h"
+#include "t3_drv.h"
 
 static const struct t3_caps *t3_sysfs_caps(struct device *dev)
 {

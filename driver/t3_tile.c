@@ -1,10 +1,15 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * T3_SPACE_TILE: what a tile of a segment has and what it waits for.
  */
+#include <linux/cleanup.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
+#include "t3_admin.h"
+#include "t3_device.h"
+#include "t3_refuse.h"
+#include "t3_segment.h"
 #include "t3_space.h"
 
 static_assert(DRM_T3_TILE_TRIGGERED == T3_TILE_TRIGGERED);
@@ -15,13 +20,20 @@ static_assert(DRM_T3_TILE_OPEN == T3_TILE_OPEN);
 static_assert(DRM_T3_TILE_POISONED == T3_TILE_POISONED);
 static_assert(DRM_T3_TILE_NONE == T3_TILE_NONE);
 
+static const struct t3_rule t3_space_tile_rules[] = {
+	T3_BITS(drm_t3_space_tile, flags, DRM_T3_SPACE_TILE_AT, "DRM_T3_SPACE_TILE_AT or 0"),
+	T3_RANGE(drm_t3_space_tile, segment, 0, T3_SPACE_SEGMENTS - 1),
+	T3_CAUSE(-ENOENT, drm_t3_space_tile, segment, "a mapped segment"),
+	T3_CAUSE(-EINVAL, drm_t3_space_tile, tile, "a tile of the segment"),
+	T3_CAUSE(-EOPNOTSUPP, drm_t3_space_tile, space, "one of a device with FEATURE_TILES"),
+};
+
 /* Asks for cmd->tile and those after it. Sets *tiles to the tiles of the segment. */
-static int t3_tile_ask_locked(struct t3_space *space, struct t3_cmd_tile_query *cmd, bool at,
-			      u32 *tiles)
+static int t3_tile_ask(struct t3_space *space, struct t3_cmd_tile_query *cmd, bool at, u32 *tiles)
 {
 	const struct t3_segment *segment = &space->segments[cmd->segment];
 
-	lockdep_assert_held(&t3_topology_lock);
+	guard(mutex)(&t3_topology_lock);
 	if (space->dead || !segment->mapped)
 		return -ENOENT;
 	*tiles = segment->tiles;
@@ -30,16 +42,6 @@ static int t3_tile_ask_locked(struct t3_space *space, struct t3_cmd_tile_query *
 	cmd->tile = min(cmd->tile, segment->tiles - 1);
 	cmd->tiles = at ? 1 : T3_TILE_QUERY_MAX;
 	return t3_admin_query(space->tdev, T3_CMD_TILE_QUERY, cmd, sizeof(*cmd));
-}
-
-static int t3_tile_ask(struct t3_space *space, struct t3_cmd_tile_query *cmd, bool at, u32 *tiles)
-{
-	int ret;
-
-	mutex_lock(&t3_topology_lock);
-	ret = t3_tile_ask_locked(space, cmd, at, tiles);
-	mutex_unlock(&t3_topology_lock);
-	return ret;
 }
 
 /*
@@ -90,18 +92,20 @@ int t3_space_tile_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	u32 tiles;
 	int ret;
 
-	if ((args->flags & ~DRM_T3_SPACE_TILE_AT) || args->segment >= T3_SPACE_SEGMENTS)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_space_tile_rules);
+	if (ret)
+		return ret;
 	if (!(to_t3_device(drm)->caps.caps & T3_CAP_TILES))
-		return -EOPNOTSUPP;
+		return t3_explain(file, args, -EOPNOTSUPP, t3_space_tile_rules);
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
+		return t3_refuse_space(file, args);
 	cmd.space = space->hw_id;
 	ret = t3_tile_find(space, &cmd, at, &tiles);
 	t3_space_put(space);
 	if (ret)
-		return ret;
+		return t3_space_explain(file, args,
+					t3_explain(file, args, ret, t3_space_tile_rules));
 	args->tile = cmd.tile;
 	args->tile_flags = cmd.flags;
 	args->space_state = cmd.state;

@@ -1,10 +1,13 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * TIMED commands: one descriptor. The arguments of the run stay in the user's buffer. The device
  * reads and checks them when it runs: no value in them makes it touch anything but the two structs
  * whose places are checked here.
  */
+#include "t3_bo.h"
 #include "t3_command.h"
+#include "t3_device.h"
+#include "t3_refuse.h"
 
 #define T3_TIMED_ALIGN 64
 
@@ -14,12 +17,36 @@ static bool t3_timed_place_valid(u64 offset, size_t bytes)
 	return offset % T3_TIMED_ALIGN == 0 && offset % T3_PAGE_SIZE + bytes <= T3_PAGE_SIZE;
 }
 
-static bool t3_timed_valid(const struct drm_t3_timed *user)
+static const struct t3_rule t3_timed_rules[] = {
+	T3_ZERO(drm_t3_timed, head.flags),
+	T3_CAUSE(-EOPNOTSUPP, drm_t3_timed, head.type, "a device with DRM_T3_FEATURE_TIMED"),
+};
+
+#define T3_TIMED_PLACE \
+	"a multiple of 64 from which the struct ends before the next multiple of 4096"
+
+static int t3_timed_check_operand(struct drm_file *file, const struct drm_t3_operand *user,
+				  size_t bytes, const char *name)
 {
-	return !user->head.flags && t3_operand_valid(&user->args, 1, 0) &&
-	       t3_operand_valid(&user->result, 1, 0) &&
-	       t3_timed_place_valid(user->args.offset, sizeof(struct t3_timed_args)) &&
-	       t3_timed_place_valid(user->result.offset, sizeof(struct t3_timed_result));
+	int ret = t3_operand_check(file, user, 1, 0);
+
+	if (!ret && !t3_timed_place_valid(user->offset, bytes))
+		ret = t3_refuse(file, user, -EINVAL, offset, T3_TIMED_PLACE);
+	return t3_refused_in(file, ret, name);
+}
+
+static int t3_timed_check(struct drm_file *file, const struct drm_t3_timed *user)
+{
+	int ret;
+
+	ret = t3_check(file, user, t3_timed_rules);
+	if (!ret)
+		ret = t3_timed_check_operand(file, &user->args, sizeof(struct t3_timed_args),
+					     "args");
+	if (!ret)
+		ret = t3_timed_check_operand(file, &user->result, sizeof(struct t3_timed_result),
+					     "result");
+	return ret;
 }
 
 /* A buffer of another driver may be in pieces of any size. */
@@ -31,15 +58,15 @@ static bool t3_timed_in_one_range(const struct t3_operand *operand, size_t bytes
 }
 
 static int t3_timed_operand(struct drm_file *file, struct t3_operand *operand,
-			    const struct drm_t3_operand *user, size_t bytes)
+			    const struct drm_t3_operand *user, size_t bytes, const char *name)
 {
 	int ret = t3_operand_get(file, operand, user, 1, bytes);
 
-	if (ret)
-		return ret;
-	if (operand->bo->kind == T3_BO_DEVICE)
-		return -EOPNOTSUPP;
-	return t3_timed_in_one_range(operand, bytes) ? 0 : -EINVAL;
+	if (!ret && operand->bo->kind == T3_BO_DEVICE)
+		ret = t3_refuse(file, user, -EOPNOTSUPP, handle, "a host buffer or an import");
+	else if (!ret && !t3_timed_in_one_range(operand, bytes))
+		ret = t3_refuse(file, user, -EINVAL, offset, "where the import has a whole page");
+	return t3_refused_in(file, ret, name);
 }
 
 /* The run would overwrite its own arguments, and could not be repeated. */
@@ -65,18 +92,23 @@ int t3_timed_decode(struct drm_file *file, const struct drm_t3_timed *user,
 {
 	int ret;
 
-	if (!t3_timed_valid(user))
-		return -EINVAL;
-	if (!(t3_file_device(file)->caps.caps & T3_CAP_TIMED))
-		return -EOPNOTSUPP;
-	ret = t3_timed_operand(file, &command->src, &user->args, sizeof(struct t3_timed_args));
+	ret = t3_timed_check(file, user);
 	if (ret)
 		return ret;
-	ret = t3_timed_operand(file, &command->dst, &user->result, sizeof(struct t3_timed_result));
+	if (!(t3_file_device(file)->caps.caps & T3_CAP_TIMED))
+		return t3_explain(file, user, -EOPNOTSUPP, t3_timed_rules);
+	ret = t3_timed_operand(file, &command->src, &user->args, sizeof(struct t3_timed_args),
+			       "args");
+	if (ret)
+		return ret;
+	ret = t3_timed_operand(file, &command->dst, &user->result, sizeof(struct t3_timed_result),
+			       "result");
 	if (ret)
 		return ret;
 	command->pieces = 1;
-	return t3_timed_overlap(command) ? -EINVAL : 0;
+	if (t3_timed_overlap(command))
+		return t3_refuse(file, user, -EINVAL, result.offset, "no place that args overlaps");
+	return 0;
 }
 
 /**
@@ -95,26 +127,4 @@ void t3_timed_build(const struct t3_command *command, struct t3_step *step)
 	};
 	step->dst = t3_bo_get(command->dst.bo);
 	step->reads[0] = t3_bo_get(command->src.bo);
-}
-
-/**
- * t3_timed_error() - translate the status of a TIMED that failed
- * @status: T3_DESC_* of its completion. The driver's part of the descriptor is right, so
- *   T3_DESC_BAD_DESCRIPTOR means bad arguments of the run
- *
- * Return: the error of the job's fence: -EINVAL, -ENOMEM, -ECANCELED another rank of the gang has
- *   failed, or -EIO.
- */
-int t3_timed_error(int status)
-{
-	switch (status) {
-	case T3_DESC_BAD_DESCRIPTOR:
-		return -EINVAL;
-	case T3_DESC_MEMORY:
-		return -ENOMEM;
-	case T3_DESC_GANG:
-		return -ECANCELED;
-	default:
-		return -EIO;
-	}
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The time that a job uses: by samples of the engine's work, not by the clock alone.
  */
@@ -21,7 +21,7 @@ u64 t3_engine_time(u64 ns, u64 served, u64 work)
 	return served >= work ? ns : mul_u64_u64_div_u64(ns, served, work);
 }
 
-/* Nothing is known of the time between two samples: another job runs, or there was an outage. */
+/* Time is unknown between two samples: another job runs, or there was an outage. */
 static bool t3_timeout_is_new(const struct t3_timeout *timeout, u64 job,
 			      const struct t3_sample *now)
 {

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How long a job may take. Only the time counts in which the engine worked for the job
  * itself, so others' work, however long it takes, never ends a job.

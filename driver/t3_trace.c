@@ -1,7 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The bodies of the tracepoints, and the events of changes in an event area.
  */
+#include "t3_event.h"
+
 #define CREATE_TRACE_POINTS
 #include "t3_trace.h"
 

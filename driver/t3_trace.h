@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Tracepoints: what happens to jobs, queues, spaces, grants and waits.
  *
@@ -11,6 +11,10 @@
  * Each event begins with the PCI function. A job is identified by its queue and the seqno
  * of its fence, which counts the jobs of the queue from 1. `context` identifies the same
  * fence in the events of gpu_scheduler and dma_fence.
+ *
+ * perf and trace-cmd read the format file of each event by libtraceevent. In that file a \" of
+ * TP_printk() is a bare quote, which libtraceevent cannot parse. libtraceevent also prints a
+ * zero of %#x without 0x, unlike the kernel, so that the events have 0x%x.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM t3
@@ -20,7 +24,7 @@
 
 #include <linux/tracepoint.h>
 
-#include "t3_queue.h"
+#include "t3_job.h"
 #include "t3_space.h"
 
 #ifndef T3_TRACE_HELPERS
@@ -34,6 +38,11 @@ static inline struct dma_fence *t3_trace_fence(struct t3_job *job)
 {
 	return &job->base.s_fence->finished;
 }
+
+/* t3_trace.c */
+void t3_trace_start(struct t3_space *space);
+void t3_trace_end(struct t3_space *space);
+void t3_trace_look(struct t3_space *space);
 #endif
 
 /* By number, so that no name has to be resolved; after the list comes what is not in it. */
@@ -50,6 +59,37 @@ TRACE_DEFINE_ENUM(DRM_T3_WAIT_DELIVERED);
 	__print_symbolic(what, { DRM_T3_WAIT_ARMED, "ARMED" },            \
 			 { DRM_T3_WAIT_TRACKED, "TRACKED" },              \
 			 { DRM_T3_WAIT_DELIVERED, "DELIVERED" })
+
+/* ------------------------------------------------------------------- ioctls */
+
+/* index: of an array's element, or -1 */
+TRACE_EVENT(t3_refusal,
+	TP_PROTO(const struct t3_device *tdev, const struct drm_t3_refusal *refusal),
+	TP_ARGS(tdev, refusal),
+	TP_STRUCT__entry(
+		__string(dev, dev_name(tdev->drm.dev))
+		__string(name, refusal->struct_name)
+		__string(field, refusal->field)
+		__string(allowed, refusal->allowed)
+		__field(u64, value)
+		__field(u32, request)
+		__field(u32, error)
+		__field(int, index)
+	),
+	TP_fast_assign(
+		__assign_str(dev);
+		__assign_str(name);
+		__assign_str(field);
+		__assign_str(allowed);
+		__entry->value = refusal->value;
+		__entry->request = refusal->request;
+		__entry->error = refusal->error;
+		__entry->index = refusal->index;
+	),
+	TP_printk("dev=%s request=0x%x error=%u struct=%s field=%s index=%d value=0x%llx allowed=%s",
+		  __get_str(dev), __entry->request, __entry->error, __get_str(name),
+		  __get_str(field), __entry->index, __entry->value, __get_str(allowed))
+);
 
 /* ---------------------------------------------------------- jobs and queues */
 
@@ -155,7 +195,7 @@ TRACE_EVENT(t3_reset,
 		__assign_str(dev);
 		__assign_str(reason);
 	),
-	TP_printk("dev=%s reason=\"%s\"", __get_str(dev), __get_str(reason))
+	TP_printk("dev=%s reason=%s", __get_str(dev), __get_str(reason))
 );
 
 /* ------------------------------------------------------------------- spaces */
@@ -293,7 +333,7 @@ DECLARE_EVENT_CLASS(t3_grant,
 		__entry->grant = grant->handle;
 		__entry->index = grant->index;
 	),
-	TP_printk("dev=%s space=%u grant=%u index=%u segments=%#llx ops=%#x", __get_str(dev),
+	TP_printk("dev=%s space=%u grant=%u index=%u segments=0x%llx ops=0x%x", __get_str(dev),
 		  __entry->space, __entry->grant, __entry->index, __entry->segments,
 		  __entry->ops)
 );
@@ -366,7 +406,7 @@ TRACE_EVENT(t3_wait_begin,
 		__entry->epoch = args->epoch;
 		__entry->what = args->what;
 	),
-	TP_printk("dev=%s space=%u epoch=%u what=%s segments=%#llx", __get_str(dev),
+	TP_printk("dev=%s space=%u epoch=%u what=%s segments=0x%llx", __get_str(dev),
 		  __entry->space, __entry->epoch, t3_trace_what(__entry->what),
 		  __entry->segments)
 );
@@ -408,7 +448,7 @@ TRACE_EVENT(t3_eventfd_signal,
 		__entry->space = space->hw_id;
 		__entry->epoch = epoch;
 	),
-	TP_printk("dev=%s space=%u epoch=%u segments=%#llx", __get_str(dev), __entry->space,
+	TP_printk("dev=%s space=%u epoch=%u segments=0x%llx", __get_str(dev), __entry->space,
 		  __entry->epoch, __entry->segments)
 );
 

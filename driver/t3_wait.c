@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Waits for progress: an ioctl with a deadline, and a file to poll. Progress depends on stores of
  * user space and may never come, so it is no dma_fence.
@@ -11,8 +11,31 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "t3_event.h"
+#include "t3_refuse.h"
+#include "t3_segment.h"
 #include "t3_space.h"
 #include "t3_trace.h"
+#include "t3_wait.h"
+
+static const struct t3_rule t3_wait_rules[] = {
+	T3_ZERO(drm_t3_space_wait, flags),
+	T3_RANGE(drm_t3_space_wait, what, 0, DRM_T3_WAIT_DELIVERED),
+	T3_RANGE(drm_t3_space_wait, epoch, 1, U32_MAX),
+	T3_CAUSE(-ENOENT, drm_t3_space_wait, space, "a space of this open file"),
+	T3_CAUSE(-EINVAL, drm_t3_space_wait, segment_mask, "segments that are mapped"),
+	T3_CAUSE(-EIO, drm_t3_space_wait, space, "a space without a fault"),
+	T3_CAUSE(-ENODEV, drm_t3_space_wait, space,
+		 "a space that no reset of the device has ended"),
+};
+
+static const struct t3_rule t3_wait_fd_rules[] = {
+	T3_ZERO(drm_t3_space_wait_fd, flags),
+	T3_ZERO(drm_t3_space_wait_fd, pad),
+	T3_RANGE(drm_t3_space_wait_fd, segment_mask, 1, U64_MAX),
+	T3_CAUSE(-EMFILE, drm_t3_space_wait_fd, fd, "fewer open files: RLIMIT_NOFILE"),
+	T3_CAUSE(-ENFILE, drm_t3_space_wait_fd, fd, "fewer open files in the machine"),
+};
 
 static bool t3_wait_armed(const struct t3_space *space, u32 epoch)
 {
@@ -62,19 +85,25 @@ static void t3_wait_fill_fault(const struct t3_space *space, struct drm_t3_fault
 /* Returns -EAGAIN while the wait goes on. */
 static int t3_wait_check(const struct t3_space *space, struct drm_t3_space_wait *args)
 {
-	/* Read before the segment words: those are written before a state that ends the wait. */
+	/* Read before the segment words: those are written before the end of the device. */
 	u32 kind = t3_state_kind(t3_event_state(space));
+	bool met;
 
 	if (READ_ONCE(space->dead))
 		return -ENOENT;
 	if (kind == T3_SPACE_DEAD)
 		return -ENODEV;
-	if (t3_wait_met(space, args))
-		return 0;
-	if (kind != T3_SPACE_FAULTED)
-		return -EAGAIN;
-	t3_wait_fill_fault(space, &args->fault);
-	return -EIO;
+	met = t3_wait_met(space, args);
+	/*
+	 * Read behind the segment words: an update that the device refused after the last one that
+	 * counted makes the whole epoch invalid.
+	 */
+	if (t3_state_kind(t3_event_state(space)) == T3_SPACE_FAULTED &&
+	    !t3_event_released(space, args->epoch)) {
+		t3_wait_fill_fault(space, &args->fault);
+		return -EIO;
+	}
+	return met ? 0 : -EAGAIN;
 }
 
 /* Never inside drm_dev_enter(): remove() wakes sleepers and must not wait for them. */
@@ -153,16 +182,18 @@ int t3_space_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	struct t3_space *space;
 	int ret;
 
-	if (args->flags || args->what > DRM_T3_WAIT_DELIVERED || !args->epoch ||
-	    args->deadline_ns < 0)
-		return -EINVAL;
+	ret = t3_check(file, args, t3_wait_rules);
+	if (ret)
+		return ret;
+	if (args->deadline_ns < 0)
+		return t3_refuse_range(file, args, -EINVAL, deadline_ns, 0, S64_MAX);
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
+		return t3_refuse_space(file, args);
 	memset(&args->fault, 0, sizeof(args->fault));
 	ret = t3_wait(space, args);
 	t3_space_put(space);
-	return ret;
+	return t3_explain(file, args, ret, t3_wait_rules);
 }
 
 /* ------------------------------------------------------------------ wait fd */
@@ -176,20 +207,20 @@ static __poll_t t3_wait_file_poll(struct file *filp, poll_table *table)
 {
 	struct t3_wait_file *wfile = filp->private_data;
 	struct t3_space *space = wfile->space;
-	__poll_t events = 0;
+	bool delivered;
 	u64 state;
 
 	poll_wait(filp, &space->wait, table);
 	state = t3_event_state(space);
 	if (READ_ONCE(space->dead) || t3_state_kind(state) == T3_SPACE_DEAD)
 		return EPOLLHUP;
-	if (t3_state_kind(state) == T3_SPACE_FAULTED)
-		events |= EPOLLERR;
-	if (t3_state_epoch(state) && t3_event_reached(space, wfile->segment_mask,
-						      t3_state_epoch(state),
-						      T3_SEG_WORD_DELIVERED))
-		events |= EPOLLIN | EPOLLRDNORM;
-	return events;
+	delivered = t3_state_epoch(state) && t3_event_reached(space, wfile->segment_mask,
+							      t3_state_epoch(state),
+							      T3_SEG_WORD_DELIVERED);
+	/* Read again behind the segment words, as in t3_wait_check(). */
+	if (t3_state_kind(t3_event_state(space)) == T3_SPACE_FAULTED)
+		return EPOLLERR;
+	return delivered ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
 static int t3_wait_file_release(struct inode *inode, struct file *filp)
@@ -241,15 +272,16 @@ int t3_space_wait_fd_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	struct t3_space *space;
 	int fd;
 
-	if (args->flags || args->pad || !args->segment_mask)
-		return -EINVAL;
+	fd = t3_check(file, args, t3_wait_fd_rules);
+	if (fd)
+		return fd;
 	space = t3_space_lookup(file, args->space);
 	if (!space)
-		return -ENOENT;
+		return t3_refuse_space(file, args);
 	fd = t3_wait_file_open(space, args->segment_mask);
 	t3_space_put(space);
 	if (fd < 0)
-		return fd;
+		return t3_explain(file, args, fd, t3_wait_fd_rules);
 	args->fd = fd;
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
 /*
  * T3 accel driver: the ioctl interface of /dev/accel/accelN.
  *
@@ -37,7 +37,7 @@ extern "C" {
 /* of DRM_IOCTL_VERSION */
 #define T3_DRIVER_NAME	"t3"
 #define T3_DRIVER_MAJOR 2
-#define T3_DRIVER_MINOR 0
+#define T3_DRIVER_MINOR 2
 
 /* Numbers, relative to DRM_COMMAND_BASE. */
 #define DRM_T3_QUERY		0x00
@@ -63,7 +63,8 @@ extern "C" {
 #define DRM_T3_SPACE_TILE	0x14
 #define DRM_T3_KEY_EXPORT	0x15
 #define DRM_T3_KEY_IMPORT	0x16
-#define DRM_T3_IOCTL_COUNT	0x17 /* how many there are; grows */
+#define DRM_T3_REFUSAL		0x17
+#define DRM_T3_IOCTL_COUNT	0x18 /* how many there are; grows */
 
 /* IOW: nothing is returned in the struct. IOWR: its "out:" fields are. */
 #define DRM_T3_IOW(nr, type)  DRM_IOW(DRM_COMMAND_BASE + (nr), struct type)
@@ -92,6 +93,7 @@ extern "C" {
 #define DRM_IOCTL_T3_SPACE_TILE		DRM_T3_IOWR(DRM_T3_SPACE_TILE, drm_t3_space_tile)
 #define DRM_IOCTL_T3_KEY_EXPORT		DRM_T3_IOWR(DRM_T3_KEY_EXPORT, drm_t3_key_export)
 #define DRM_IOCTL_T3_KEY_IMPORT		DRM_T3_IOWR(DRM_T3_KEY_IMPORT, drm_t3_key_import)
+#define DRM_IOCTL_T3_REFUSAL		DRM_T3_IOWR(DRM_T3_REFUSAL, drm_t3_refusal)
 
 /*
  * Extension rules
@@ -104,7 +106,8 @@ extern "C" {
  *    reports no error for it. A newer program looks at the driver's minor version first, which
  *    each addition bumps. Structs in arrays have a stride, and a stricter rule: see &struct
  *    drm_t3_queue_submit.
- *  - A capability of the hardware has a DRM_T3_FEATURE_* bit, too.
+ *  - A capability of the hardware has a DRM_T3_FEATURE_* bit, too; one of the driver alone has a
+ *    bit from 32 on.
  *  - Bits of `flags` without a name (MBZ: all of them), every `pad` and every field marked
  *    "else 0" must be zero: -EINVAL. Unknown values of an enum are -EINVAL.
  *
@@ -118,6 +121,7 @@ extern "C" {
  * argument, or a pointer in it), -ENOMEM, -EINTR. An ioctl that configures a space may also
  * return -EIO: a reset of the function has ended the space, and only DESTROY is left. Other
  * errors stand at the ioctl. -ENOENT always means: no such handle in this open file.
+ * DRM_IOCTL_T3_REFUSAL tells which field of which struct was refused, and what is allowed there.
  *
  * Handles of spaces, imports and queues belong to one open file. Files share only through file
  * descriptors (DRM_IOCTL_T3_GRANT_EXPORT, DRM_IOCTL_PRIME_HANDLE_TO_FD).
@@ -131,15 +135,17 @@ extern "C" {
  * length is at most the size that belongs to the offset (-EINVAL). The caller is the file that
  * got the offset (-EACCES). Mappings cannot grow (mremap: -EFAULT). They may be cut, moved and
  * protected, and are not in core dumps. Aperture, doorbell page and device memory have no
- * struct page: they cannot be pinned, and ptrace cannot read them (-EFAULT, -EIO).
+ * struct page, so they cannot be pinned (-EFAULT). A debugger (ptrace, /proc/PID/mem) may read
+ * and write buffers, and device memory as long as the device is there (-EIO). It may read event
+ * areas. It cannot access aperture and doorbell page (-EIO), where its stores would count.
  *
  * A 32-bit program: mmap() offsets are above 4 GiB (_FILE_OFFSET_BITS=64), and 8-byte words of
  * doorbell page and event area need one 8-byte access (SSE2's movq).
  *
  * The driver resets the function as its last resort, or for an administrator. The contents of
  * buffers stay. All spaces of the device end: the event area says DEAD, waits return -ENODEV,
- * configuration -EIO. Spaces of peers that they were connected to fault. Queues stay, and their
- * jobs go on: see &struct drm_t3_queue_submit.
+ * configuration -EIO. Spaces of peers that they were connected to fault. Queues stay. Their jobs
+ * go on, or end if an administrator has asked the driver for it: see &struct drm_t3_queue_submit.
  *
  * When the device has gone, all ioctls return -ENODEV, spaces are DEAD and jobs fail with
  * -ENODEV. A touch of a mapping gives SIGBUS, except for the event area's, which stays
@@ -164,7 +170,7 @@ extern "C" {
 #define DRM_T3_STAGED_ROWS_MAX		4096		/* of a tile that a doorbell applies here */
 #define DRM_T3_EVENTFDS_MAX		64		/* of a space */
 #define DRM_T3_QUEUES_MAX		64		/* of a device */
-#define DRM_T3_CLIENTS_MAX		256		/* of a device: open files with any */
+#define DRM_T3_CLIENTS_MAX		256		/* of a device: users with any */
 #define DRM_T3_QUEUE_PRIORITY_MAX	3
 #define DRM_T3_QUEUE_JOBS_MAX		1024		/* of a queue, not over */
 #define DRM_T3_SUBMIT_COMMANDS_MAX	256
@@ -231,18 +237,24 @@ enum drm_t3_topology {
 #define DRM_T3_FEATURE_TILES   (1ull << 9) /* DRM_IOCTL_T3_SPACE_TILE */
 #define DRM_T3_FEATURE_KEYS    (1ull << 10) /* DRM_IOCTL_T3_KEY_EXPORT, DRM_IOCTL_T3_KEY_IMPORT */
 #define DRM_T3_FEATURE_FAR_KEYS (1ull << 11) /* keys also for and from ranks of other nodes */
+#define DRM_T3_FEATURE_REFUSALS (1ull << 32) /* DRM_IOCTL_T3_REFUSAL; since version 2.1 */
 
 /**
  * struct drm_t3_device_info - answer of DRM_T3_QUERY_DEVICE
  *
- * While the device is bound, only memory_free and file_* change. The limits are those of the
- * module parameters file_memory_mb and file_host_mb. The memory that spaces take for their
- * tiles counts as device memory, too.
+ * While the device is bound, only memory_free and file_* change.
  *
- * Without file_memory_mb an unprivileged file may have as much device memory as it leaves free.
- * The limit is then half of what is free or its own. One file may have 8 queues, 128 spaces and
- * 512 segments (the module parameters file_queues, file_spaces, file_segments); more is
- * -EDQUOT. A caller with CAP_SYS_RESOURCE may have all that the device has.
+ * Limits are the user's, since version 2.2 (before, each open file had its own). A file counts for
+ * the user who opened it (his effective uid), whoever uses it later. A user of a user namespace
+ * counts for its owner; if root made it, for the user who is its uid 0.
+ *
+ * Of device memory, aperture, queues, spaces and segments of a device a user may have as much as he
+ * leaves free, and of the machine's memory, for host buffers of all devices, as much as he leaves
+ * free of half of it. The module parameters user_memory_mb, user_host_mb, user_queues, user_spaces
+ * and user_segments set another limit. More is -EDQUOT. A caller with CAP_SYS_RESOURCE may have all
+ * that there is (-ENOSPC), but the parameters for memory hold for him, too. The memory that spaces
+ * take for their tiles counts as device memory. Host buffers are also charged to the memory cgroup
+ * of the caller (-ENOMEM), and not to RLIMIT_MEMLOCK.
  */
 struct drm_t3_device_info {
 	/** @features: DRM_T3_FEATURE_* */
@@ -279,7 +291,10 @@ struct drm_t3_device_info {
 	__u32 max_tile_bytes;
 	/** @staging_slots: per segment */
 	__u32 staging_slots;
-	/** @file_memory_limit: bytes of device memory that one file may have */
+	/**
+	 * @file_memory_limit: bytes of device memory that this file may have now: what it has, and
+	 * what its user may have beside all that he has
+	 */
 	__u64 file_memory_limit;
 	/** @file_memory_used: bytes of it that this file has */
 	__u64 file_memory_used;
@@ -328,7 +343,8 @@ struct drm_t3_device_info {
  * @DRM_T3_COUNTER_QUEUE_ERRORS: completed with an error
  * @DRM_T3_COUNTER_QUEUE_BYTES: moved, filled or updated by queues
  * @DRM_T3_COUNTER_INJECTED: injected faults that took effect at this device
- * @DRM_T3_COUNTER_ENGINE_WORK: units of work that the engine has done, for anybody
+ * @DRM_T3_COUNTER_ENGINE_WORK: units of work that the engine has done, for anybody; a unit is
+ *     about 1/16 ns of the host, by a fixed table
  * @DRM_T3_COUNTER_WRONG_KEYS: keys that were shown to this device and refused
  *
  * All count since the device's last reset; TRACKER_LIVE and TRACKER_PEAK may fall.
@@ -383,6 +399,63 @@ struct drm_t3_counters {
 	__u64 value[DRM_T3_COUNTERS_MAX];
 };
 
+/* ----------------------------------------------------------------- refusals */
+
+/* drm_t3_refusal.what */
+#define DRM_T3_REFUSAL_VALUE  (1u << 0) /* value is the field's */
+#define DRM_T3_REFUSAL_SIGNED (1u << 1) /* value, minimum and maximum are signed */
+#define DRM_T3_REFUSAL_RANGE  (1u << 2) /* minimum and maximum are the limits */
+
+#define DRM_T3_REFUSAL_NAME 32	/* bytes of struct_name and field */
+#define DRM_T3_REFUSAL_TEXT 128 /* bytes of allowed */
+
+/**
+ * struct drm_t3_refusal - why the calling thread's last ioctl on this open file failed
+ *
+ * The answer describes the last ioctl of this thread that failed, on this open file: of this
+ * driver or of the DRM core. Ioctls that succeed do not change it, nor does this ioctl where it
+ * returns -ENODATA. Errors with which a wait ends are no refusals: -EINTR, -ETIME, -ETIMEDOUT.
+ *
+ * A thread never gets another thread's refusal. An open file has those of its last 16 threads.
+ *
+ * struct_name and field are names of this header or of drm.h. "dst.pitch" is a member of the
+ * member dst. In an array, index says which element, and struct_name is the element's struct, if
+ * it has one. struct_name "ioctl" means a parameter of ioctl(2): "request" or "argp". An error
+ * without a cause in the argument, such as -ENOMEM, has an empty field.
+ *
+ * Programs decide by error, field and index. The texts of allowed are for people, and change.
+ *
+ * Errors: -ENODATA no ioctl of this thread has failed, or its record was given to another thread.
+ */
+struct drm_t3_refusal {
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @request: out: the ioctl, as it was called */
+	__u32 request;
+	/** @error: out: errno of the ioctl, positive */
+	__u32 error;
+	/** @index: out: of an array's element, or ~0 */
+	__u32 index;
+	/** @what: out: DRM_T3_REFUSAL_* */
+	__u32 what;
+	/** @pad: MBZ */
+	__u32 pad;
+	/** @serial: out: not 0; another one than that of each other refusal of this open file */
+	__u64 serial;
+	/** @value: out: of the field, with VALUE */
+	__u64 value;
+	/** @minimum: out: least value allowed, with RANGE */
+	__u64 minimum;
+	/** @maximum: out: greatest value allowed, with RANGE */
+	__u64 maximum;
+	/** @struct_name: out: such as "drm_t3_segment_map" */
+	char struct_name[DRM_T3_REFUSAL_NAME];
+	/** @field: out: such as "pitch" */
+	char field[DRM_T3_REFUSAL_NAME];
+	/** @allowed: out: what is allowed in the field, in words */
+	char allowed[DRM_T3_REFUSAL_TEXT];
+};
+
 /* ------------------------------------------------------------------ buffers */
 
 /* drm_t3_bo_create.flags */
@@ -399,7 +472,7 @@ struct drm_t3_counters {
  *
  * The handle is a GEM handle of this file (close it with DRM_IOCTL_GEM_CLOSE). The buffer ends
  * with its last user: handle, mapping, dma-buf, job, space. Until then it counts toward the
- * file's limits (see &struct drm_t3_device_info), whoever uses it.
+ * limits of the user of the file (see &struct drm_t3_device_info), whoever uses it.
  *
  * Buffers are shared by DRM_IOCTL_PRIME_HANDLE_TO_FD and DRM_IOCTL_PRIME_FD_TO_HANDLE. An
  * import on the same device is the same buffer. An import on another device may be an operand
@@ -417,7 +490,7 @@ struct drm_t3_counters {
  * When the device goes, mappings of its own memory give SIGBUS. Host buffers stay.
  *
  * Errors: -EINVAL size 0 or above the memory there is; -ENOSPC no contiguous room in the
- * device; -EDQUOT above the file's limit; -EOPNOTSUPP HOST, and DMA is not coherent.
+ * device; -EDQUOT above the user's limit; -EOPNOTSUPP HOST, and DMA is not coherent.
  */
 struct drm_t3_bo_create {
 	/** @size: in: bytes; out: rounded up to pages */
@@ -453,7 +526,7 @@ struct drm_t3_bo_mmap_offset {
  *
  * Errors: -ENOENT; -EINVAL max_tiles; -EOPNOTSUPP the buffer is not memory of this
  * device, or DMA is not coherent; -ENOSPC no space id, aperture range or device memory
- * left, or DRM_T3_CLIENTS_MAX open files have queues or spaces; -EDQUOT above the file's
+ * left, or DRM_T3_CLIENTS_MAX users have queues or spaces; -EDQUOT above the user's
  * limit; -EBUSY the buffer is already behind a space; -EIO the function was reset meanwhile:
  * another try may succeed.
  */
@@ -571,7 +644,7 @@ enum drm_t3_init {
  *
  * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range, enum, an import
  * named twice; -EFAULT imports; -EEXIST index in use, or overlap; -ENOSPC more tiles than
- * max_tiles, or no segment left on the device; -EDQUOT the file has as many segments as it may;
+ * max_tiles, or no segment left on the device; -EDQUOT the user has as many segments as he may;
  * -EBUSY the space is armed, complete or faulted; -EACCES the grant behind an import does not
  * allow target_segment or target_op; -EOWNERDEAD the grant was revoked or its owner is gone;
  * -ERANGE the target range is outside the target segment, or its type or op differs. The driver
@@ -903,6 +976,10 @@ struct drm_t3_fault {
  * A wait for an epoch that was released already succeeds. The call is restartable: the deadline
  * is absolute, and no input is changed.
  *
+ * A fault ends all waits of its epoch, also for segments that had come so far before it. An update
+ * that the device refuses after the last one that counted is such a fault. The device handles a
+ * store or doorbell before the processor goes on, so a wait reports all those made before it.
+ *
  * Errors: -ENOENT (also: destroyed meanwhile); -ETIMEDOUT; -EIO the space is faulted:
  * fault is filled; -ENODEV the space is DEAD; -EINTR a signal whose handler has no
  * SA_RESTART; -EINVAL what, epoch 0, a negative deadline, or the mask names a segment
@@ -929,7 +1006,8 @@ struct drm_t3_space_wait {
  * struct drm_t3_space_eventfd - signal an eventfd once per epoch
  *
  * The driver signals it when all segments in mask are delivered, and when the space faults or
- * is DEAD. Each mask has at most one eventfd. fd = -1 removes the eventfd of that mask.
+ * is DEAD. A fault may follow a delivery of the same epoch: a SPACE_WAIT with deadline 0 tells.
+ * Each mask has at most one eventfd. fd = -1 removes the eventfd of that mask.
  *
  * Errors: -ENOENT (also: nothing to remove); -EBADF; -EINVAL fd is no eventfd, or the
  * mask is 0; -EEXIST the mask has one; -ENOSPC the space has DRM_T3_EVENTFDS_MAX.
@@ -950,7 +1028,7 @@ struct drm_t3_space_eventfd {
 /**
  * struct drm_t3_space_wait_fd - get a pollable file for a segment mask
  *
- * poll(): POLLIN the mask is delivered in the current epoch, POLLERR faulted,
+ * poll(): POLLIN the mask is delivered in the current epoch, POLLERR faulted (then without POLLIN),
  * POLLHUP the space or device is gone. The fd is O_CLOEXEC.
  *
  * Errors: -ENOENT; -EINVAL mask 0; -EMFILE, -ENFILE no file.
@@ -1075,14 +1153,16 @@ struct drm_t3_space_tile {
  * struct drm_t3_queue_create - make a queue that runs jobs in order
  *
  * Queues run beside each other. At every step the device's engine serves a higher priority
- * first. So it overtakes a long job of a lower priority. At equal priority open files take
- * turns, then the queues of a file: many queues get no more than one. A queue that is kept busy
- * starves those of lower priority, and their jobs then fail with -ETIME. So all priorities
- * above 0 are for privileged callers.
+ * first. So it overtakes a long job of a lower priority. At equal priority users share the
+ * engine's time, then the queues of a user share what he has: many queues or files get no more
+ * than one. Of n users that keep the engine busy each gets 1/n of its time, whatever the commands
+ * are. The time of a command is that of a fixed table (SPEC.md, section 8.2), not of a clock.
+ * Stores to a space wait for no job. A queue that is kept busy starves those of lower priority,
+ * and their jobs then fail with -ETIME. So all priorities above 0 are for privileged callers.
  *
  * Errors: -EINVAL priority above DRM_T3_QUEUE_PRIORITY_MAX; -EACCES priority above 0
- * without CAP_SYS_NICE; -EDQUOT the file has as many as it may; -ENOSPC the device has
- * DRM_T3_QUEUES_MAX queues, or DRM_T3_CLIENTS_MAX open files have queues or spaces;
+ * without CAP_SYS_NICE; -EDQUOT the user has as many as he may; -ENOSPC the device has
+ * DRM_T3_QUEUES_MAX queues, or DRM_T3_CLIENTS_MAX users have queues or spaces;
  * -EOPNOTSUPP no DRM_T3_FEATURE_QUEUES.
  */
 struct drm_t3_queue_create {
@@ -1099,8 +1179,9 @@ struct drm_t3_queue_create {
 /**
  * struct drm_t3_queue_destroy - destroy a queue
  *
- * Jobs that were submitted run to their end and signal their fences. A close of the file
- * destroys all its queues in the same way.
+ * Jobs that were submitted run to their end and signal their fences, as long as the file is open.
+ * Its last close (also by the end of the process) ends all its queues and their jobs at once: see
+ * &struct drm_t3_queue_submit.
  *
  * Errors: -ENOENT.
  */
@@ -1354,8 +1435,8 @@ union drm_t3_any_command {
  * buffer that they use, so such a gang would never meet. All ranks may use one buffer of
  * arguments. Two gangs of the same queues need the same order on each rank.
  *
- * A fabric has one run at a time, of all its users. The next run is that of the open file (of
- * the first rank) that has had none for longest. Of one file's gangs the one that was complete
+ * A fabric has one run at a time, of all its users. The next run is that of the user (of the
+ * first rank) who has had none for longest. Of one user's gangs the one that was complete
  * first is next. The others wait, and their time runs. Every user may run it. A run is bounded,
  * reads and writes no memory but the two structs, and keeps no engine of a device from other
  * queues. It takes the emulator's time and memory.
@@ -1405,6 +1486,12 @@ struct drm_t3_sync {
  * module parameter job_timeout_ms, or the queue got no work done for so long (others' work does
  * not count); -ENODEV the device went.
  *
+ * With the last close of the file, its jobs end with -ECANCELED: those that wait are not run, and
+ * the one that runs ends in the middle. This holds also if others wait for their fences or share
+ * their buffers: wait for a job before you leave. A job that waits for others' fences ends after
+ * these. All jobs that are not over when an administrator asks the driver for a reset (debugfs,
+ * `t3 reset`) end in the same way.
+ *
  * The driver may reset the function because of another job, or restart the queue because of a
  * late job. Then a job goes on where it was. There is one exception: a job in the middle of a
  * command that must not be done twice fails with -ECANCELED. Such commands are UPDATE with op
@@ -1424,8 +1511,10 @@ struct drm_t3_sync {
  * range, an in point without a fence; -EFBIG above DRM_T3_SUBMIT_PIECES_MAX: submit it in
  * parts; -ENODEV (also) the exporter of a buffer has gone; -E2BIG (also) bytes of a sync
  * beyond the struct that the driver knows are not zero; -EBUSY DRM_T3_QUEUE_JOBS_MAX jobs
- * of the queue are not over; -EIO a reset has ended the queue, destroy it. A failed
- * call has changed nothing.
+ * of the queue are not over, or those of the user on this device need, by the driver's estimate,
+ * more time of the engine than the module parameter user_queued_ms (with CAP_SYS_RESOURCE there is
+ * no such limit; one job alone may always need more); -EIO a reset has ended the queue, destroy
+ * it. A failed call has changed nothing.
  */
 struct drm_t3_queue_submit {
 	/** @queue: handle */

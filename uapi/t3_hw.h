@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * T3 hardware interface: registers, admin commands, doorbells, event area and
  * fabric packets. qemu-device/SPEC.md is the manual; this file is its tables in C.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Which COPY, FILL and UPDATE commands are accepted, by their fields alone.
  */
@@ -54,11 +54,11 @@ static bool t3_copy_test_valid(const union drm_t3_any_command *user)
 {
 	switch (user->head.type) {
 	case DRM_T3_COMMAND_COPY:
-		return t3_copy_valid(&user->copy);
+		return !t3_copy_check(NULL, &user->copy);
 	case DRM_T3_COMMAND_FILL:
-		return t3_fill_valid(&user->fill);
+		return !t3_fill_check(NULL, &user->fill);
 	default:
-		return t3_update_valid(&user->update);
+		return !t3_update_check(NULL, &user->update);
 	}
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Closing and opening of the gate in orders that the PCI core allows, but that a test
  * machine cannot produce.
@@ -8,6 +8,7 @@
 #include <linux/workqueue.h>
 
 #include "t3_kunit.h"
+#include "../t3_admin.h"
 
 /* Without vectors and mappings. */
 static struct t3_device *t3_gate_test_device(struct kunit *test)

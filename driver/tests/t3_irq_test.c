@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The table of hardware ids, and the interrupt enables of its slots.
  */
 #include "t3_kunit.h"
+#include "../t3_slot.h"
 
 static bool t3_irq_test_enabled(const struct t3_device *tdev, u32 id)
 {

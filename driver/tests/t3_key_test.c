@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The limit of wrong keys, and keys that wait for their answer.
  */
@@ -76,28 +76,10 @@ static void t3_key_test_settled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, debt.asked, 0);
 }
 
-/* Owned by a user; made by root for others; made by root without a user for its root. */
-static void t3_key_test_payer(struct kunit *test)
-{
-	struct user_namespace *ns = t3_kunit_zalloc(test, sizeof(*ns));
-	kuid_t owner = KUIDT_INIT(1000), caller = KUIDT_INIT(2000), root = KUIDT_INIT(100000);
-
-	ns->owner = owner;
-	KUNIT_EXPECT_TRUE(test, uid_eq(t3_key_ns_payer(ns, caller), owner));
-	ns->owner = GLOBAL_ROOT_UID;
-	KUNIT_EXPECT_TRUE(test, uid_eq(t3_key_ns_payer(ns, caller), caller));
-	ns->uid_map.nr_extents = 1;
-	ns->uid_map.extent[0] = (struct uid_gid_extent){ .lower_first = 100000, .count = 10 };
-	KUNIT_EXPECT_TRUE(test, uid_eq(t3_key_ns_payer(ns, caller), root));
-	ns->uid_map.extent[0].lower_first = 0;
-	KUNIT_EXPECT_TRUE(test, uid_eq(t3_key_ns_payer(ns, caller), caller));
-}
-
 static struct kunit_case t3_key_cases[] = {
 	KUNIT_CASE(t3_key_test_forgiven),
 	KUNIT_CASE(t3_key_test_asked),
 	KUNIT_CASE(t3_key_test_settled),
-	KUNIT_CASE(t3_key_test_payer),
 	{}
 };
 

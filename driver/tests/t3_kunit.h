@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by the KUnit tests: a device and a space that are memory only. Each test file is
  * included by the file that it tests, because the functions there are static, and only
@@ -63,7 +63,25 @@ static inline struct t3_device *t3_kunit_device(struct kunit *test)
 	mutex_init(&tdev->ring_lock);
 	spin_lock_init(&tdev->slot_lock);
 	spin_lock_init(&tdev->queue_lock);
+	INIT_LIST_HEAD(&tdev->shares);
+	ida_init(&tdev->clients);
 	return tdev;
+}
+
+static inline void t3_kunit_put_account(void *account)
+{
+	t3_account_put(account);
+}
+
+/* At its end the account warns of all that is still charged to it. */
+static inline struct t3_account *t3_kunit_account(struct kunit *test, struct t3_device *tdev,
+						  uid_t uid)
+{
+	struct t3_account *account = t3_account_new(tdev, KUIDT_INIT(uid));
+
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, t3_kunit_put_account, account), 0);
+	return account;
 }
 
 static inline struct t3_space *t3_kunit_space(struct kunit *test, struct t3_device *tdev)

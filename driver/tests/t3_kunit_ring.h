@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A queue and its jobs, for the KUnit tests of rings and recovery.
  */
@@ -32,6 +32,7 @@ static inline struct t3_queue *t3_kunit_queue(struct kunit *test, u32 start)
 	KUNIT_ASSERT_NOT_NULL(test, queue->usage);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, t3_kunit_put_usage, queue->usage), 0);
 	queue->hw_id = 3;
+	queue->created = true;
 	spin_lock_init(&queue->lock);
 	INIT_LIST_HEAD(&queue->in_flight);
 	queue->head = start;

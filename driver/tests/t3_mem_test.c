@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The allocators of device memory and aperture against a model.
  */
@@ -6,21 +6,6 @@
 
 #define T3_MEM_NODES 24
 #define T3_MEM_STEPS 3000
-
-static void t3_mem_test_put(void *account)
-{
-	t3_account_put(account);
-}
-
-/* At its end the account warns of all that is still charged to it. */
-static struct t3_account *t3_mem_test_account(struct kunit *test)
-{
-	struct t3_account *account = t3_account_new();
-
-	KUNIT_ASSERT_NOT_NULL(test, account);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, t3_mem_test_put, account), 0);
-	return account;
-}
 
 static struct t3_device *t3_mem_test_device(struct kunit *test)
 {
@@ -92,7 +77,7 @@ static void t3_mem_test_alloc(struct kunit *test, struct t3_device *tdev,
 static void t3_mem_test_chunks(struct kunit *test)
 {
 	struct t3_device *tdev = t3_mem_test_device(test);
-	struct t3_account *account = t3_mem_test_account(test);
+	struct t3_account *account = t3_kunit_account(test, tdev, 0);
 	struct drm_mm_node *nodes = t3_kunit_zalloc(test, T3_MEM_NODES * sizeof(*nodes));
 	struct rnd_state rnd;
 	u32 step, which;
@@ -124,17 +109,17 @@ static void t3_mem_test_chunks(struct kunit *test)
 static void t3_mem_test_free_twice(struct kunit *test)
 {
 	struct t3_device *tdev = t3_mem_test_device(test);
-	struct t3_account *account = t3_mem_test_account(test);
+	struct t3_account *account = t3_kunit_account(test, tdev, 0);
 	struct drm_mm_node chunk = {}, range = {};
 
 	t3_chunk_free(tdev, account, &chunk);
-	t3_aperture_free(tdev, &range);
+	t3_aperture_free(tdev, account, &range);
 	KUNIT_ASSERT_EQ(test, t3_chunk_alloc(tdev, account, PAGE_SIZE, &chunk), 0);
-	KUNIT_ASSERT_EQ(test, t3_aperture_alloc(tdev, PAGE_SIZE, &range), 0);
+	KUNIT_ASSERT_EQ(test, t3_aperture_alloc(tdev, account, PAGE_SIZE, &range), 0);
 	t3_chunk_free(tdev, account, &chunk);
 	t3_chunk_free(tdev, account, &chunk);
-	t3_aperture_free(tdev, &range);
-	t3_aperture_free(tdev, &range);
+	t3_aperture_free(tdev, account, &range);
+	t3_aperture_free(tdev, account, &range);
 	KUNIT_EXPECT_EQ(test, t3_mem_available(tdev), T3_KUNIT_MEMORY);
 	drm_mm_takedown(&tdev->memory_mm);
 	drm_mm_takedown(&tdev->aperture_mm);
@@ -143,15 +128,17 @@ static void t3_mem_test_free_twice(struct kunit *test)
 static void t3_mem_test_aperture_full(struct kunit *test)
 {
 	struct t3_device *tdev = t3_mem_test_device(test);
+	struct t3_account *account = t3_kunit_account(test, tdev, 0);
 	struct drm_mm_node all = {}, more = {};
 
-	KUNIT_EXPECT_EQ(test, t3_aperture_alloc(tdev, T3_KUNIT_MEMORY + PAGE_SIZE, &all), -ENOSPC);
-	KUNIT_ASSERT_EQ(test, t3_aperture_alloc(tdev, T3_KUNIT_MEMORY, &all), 0);
-	KUNIT_EXPECT_EQ(test, t3_aperture_alloc(tdev, PAGE_SIZE, &more), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, t3_aperture_alloc(tdev, account, T3_KUNIT_MEMORY + PAGE_SIZE, &all),
+			-ENOSPC);
+	KUNIT_ASSERT_EQ(test, t3_aperture_alloc(tdev, account, T3_KUNIT_MEMORY, &all), 0);
+	KUNIT_EXPECT_EQ(test, t3_aperture_alloc(tdev, account, PAGE_SIZE, &more), -ENOSPC);
 	KUNIT_EXPECT_FALSE(test, drm_mm_node_allocated(&more));
-	t3_aperture_free(tdev, &all);
-	KUNIT_ASSERT_EQ(test, t3_aperture_alloc(tdev, PAGE_SIZE, &more), 0);
-	t3_aperture_free(tdev, &more);
+	t3_aperture_free(tdev, account, &all);
+	KUNIT_ASSERT_EQ(test, t3_aperture_alloc(tdev, account, PAGE_SIZE, &more), 0);
+	t3_aperture_free(tdev, account, &more);
 	drm_mm_takedown(&tdev->memory_mm);
 	drm_mm_takedown(&tdev->aperture_mm);
 }

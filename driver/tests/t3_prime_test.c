@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Device memory for importers with peer-to-peer DMA: which ones are accepted, and the
  * addresses that they get. No other driver of a test machine asks for it, so no test of

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Slots of grants and routes, the slot that a grant is bound to, and routes that are given up.
  */
@@ -102,25 +102,27 @@ static void t3_route_test_place_full(struct kunit *test)
 
 static void t3_route_test_check(struct kunit *test)
 {
+	const struct drm_t3_grant_import args = {};
 	struct t3_space *source = t3_kunit_space(test, t3_kunit_device(test));
 	struct t3_space *owner = t3_kunit_space(test, t3_kunit_device(test));
 	struct t3_grant *grant = t3_route_test_grant(test, owner, 0);
 
-	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EHOSTUNREACH); /* the same rank */
+	/* Both have the same rank. */
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant, &args), -EHOSTUNREACH);
 	owner->tdev->caps.rank = 2;
-	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), 0);
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant, &args), 0);
 	grant->rank_mask = BIT(3); /* the source has rank 1 */
-	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EACCES);
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant, &args), -EACCES);
 	grant->rank_mask |= BIT(1);
-	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), 0);
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant, &args), 0);
 	grant->bound = true;
-	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EBUSY);
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant, &args), -EBUSY);
 	owner->tdev->caps.fabric_id = 9;
-	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EXDEV);
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant, &args), -EXDEV);
 	grant->owner = NULL;
-	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EOWNERDEAD);
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant, &args), -EOWNERDEAD);
 	source->dead = true;
-	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -ENOENT);
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant, &args), -ENOENT);
 }
 
 /* What the device answers to the next commands. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The range of a buffer in which a segment's tiles are staged.
  */
@@ -12,18 +12,18 @@ static void t3_staging_test_range(struct kunit *test)
 	u64 extent = 7 * 128 + 64;
 
 	bo->base.size = 3 * 1024 + extent;
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), 0);
+	KUNIT_EXPECT_EQ(test, t3_staging_check_range(NULL, &segment, bo, &args), 0);
 	args.offset = 8;
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), -EINVAL);
+	KUNIT_EXPECT_EQ(test, t3_staging_check_range(NULL, &segment, bo, &args), -EINVAL);
 	args.offset = U64_MAX - 7;
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), -EINVAL);
+	KUNIT_EXPECT_EQ(test, t3_staging_check_range(NULL, &segment, bo, &args), -EINVAL);
 	args.offset = 0;
 	args.slot_stride = extent - 8; /* they would overlap */
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), -EINVAL);
+	KUNIT_EXPECT_EQ(test, t3_staging_check_range(NULL, &segment, bo, &args), -EINVAL);
 	args.slot_stride = U64_MAX / 3 + 1; /* wraps to 2 */
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), -EINVAL);
+	KUNIT_EXPECT_EQ(test, t3_staging_check_range(NULL, &segment, bo, &args), -EINVAL);
 	args.slots = 1; /* a single slot needs no stride */
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), 0);
+	KUNIT_EXPECT_EQ(test, t3_staging_check_range(NULL, &segment, bo, &args), 0);
 }
 
 static struct kunit_case t3_staging_cases[] = {
