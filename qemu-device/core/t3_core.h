@@ -66,6 +66,8 @@ bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget);
  * t3_fabric_run(fabric, 1) may run beside t3_dev_aperture_store() for devices of other ranks.
  */
 uint32_t t3_fabric_next_ranks(const struct t3_fabric *fabric);
+/* The next event is a step of an engine, or of a timed run: many may follow it. */
+bool t3_fabric_next_is_job(const struct t3_fabric *fabric);
 /*
  * Sets the number of events that an access runs inline before it calls kick(). The default is
  * T3_INLINE_BUDGET. With 0, only t3_fabric_run() runs events.
@@ -80,7 +82,7 @@ uint64_t t3_fabric_now(const struct t3_fabric *fabric); /* virtual ns */
 uint64_t t3_fabric_id(const struct t3_fabric *fabric);	/* never 0 */
 
 #define T3_INLINE_BUDGET 4096u
-/* The most events of an access if events were pending before it. */
+/* The most events of an access if events were pending before it. A store runs no jobs then. */
 #define T3_BUSY_BUDGET 64u
 
 /* Fault injection from outside (SPEC.md section 12). Returns t3_admin_status. */
@@ -154,6 +156,11 @@ struct t3_host_ops {
 	void (*trace_timeout)(void *opaque, uint32_t peer, uint32_t packets, bool given_up);
 	/* An injection set the link to `peer` down or up. */
 	void (*trace_link)(void *opaque, uint32_t peer, bool down);
+	/*
+	 * An injected fault hit a packet to `peer`, or the response to it. kind: enum
+	 * t3_inject_kind; LINK_DOWN: it was lost, because the link is down.
+	 */
+	void (*trace_accident)(void *opaque, uint32_t peer, uint32_t kind, uint64_t sequence);
 	/* The device learned that the one at `peer` was reset or detached. */
 	void (*trace_loss)(void *opaque, uint32_t peer);
 	/* A received packet was rejected; `nak` is enum t3_nak. */
@@ -290,7 +297,7 @@ bool t3_dev_segment_info(const struct t3_dev *dev, uint32_t space, uint32_t segm
 struct t3_tile_info {
 	uint32_t tile;
 	uint64_t count, expected; /* update bytes */
-	bool ready;		  /* it waits for its turn on a link */
+	bool ready;		  /* waits for its turn on a link */
 	bool sending;
 };
 /* The first tile in [from, end) that is not finished in the current epoch. */
@@ -307,7 +314,7 @@ bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t 
 			 struct t3_link_info *info);
 
 enum t3_queue_wait {
-	T3_QUEUE_WAITS_NOT, /* it works, or has nothing to do */
+	T3_QUEUE_WAITS_NOT, /* the queue works, or has nothing to do */
 	T3_QUEUE_WAITS_FENCE,
 	T3_QUEUE_WAITS_LINK,
 	T3_QUEUE_WAITS_HUNG, /* injected */

@@ -17,8 +17,12 @@
 
 /* Milliseconds of real time between two calls of t3_peer_tick(). */
 #define T3_PEER_TICK_MS 100u
-/* Ticks without a byte from the peer after which the connection counts as broken. */
-#define T3_PEER_SILENCE 50u
+/* Ticks within which a greeting must have come. */
+#define T3_PEER_GREETING 50u
+/* t3_peer_config.silence: usual, and allowed. */
+#define T3_PEER_SILENCE	      50u
+#define T3_PEER_SILENCE_LEAST 10u
+#define T3_PEER_SILENCE_MOST  600u
 
 struct t3_peer;
 
@@ -27,7 +31,8 @@ struct t3_peer_config {
 	uint32_t nodes;			 /* 2 .. T3_MAX_NODES */
 	uint32_t own;			 /* number of this node */
 	uint32_t node;			 /* number of the peer, another one */
-	uint32_t ranks; /* the peer's, as a bit mask: among the fabric's remote ones */
+	uint32_t ranks;	  /* the peer's, as a bit mask: among the fabric's remote ones */
+	uint32_t silence; /* ticks without a byte from the peer that end the connection */
 };
 
 struct t3_peer_ops {
@@ -48,7 +53,7 @@ struct t3_peer_ops {
 	uint64_t (*now)(void *opaque);
 };
 
-/* What a host may want to know or show. */
+/* A peer's state, for a host that shows it. */
 struct t3_peer_info {
 	bool up; /* greetings were exchanged, and the connection stands */
 	uint64_t connections;
@@ -57,6 +62,8 @@ struct t3_peer_info {
 	uint64_t sent_packets, received_packets; /* frames that are packets of links */
 	uint64_t lost;				 /* not sent: no connection, or a long queue */
 	uint64_t refused;			 /* connections that broke the protocol */
+	/* The last connection: this node refused the peer's greeting, or the peer this one's. */
+	bool refuses, is_refused;
 	/* From a packet to its response, in ns: smoothed (1/8 of each new one), least, most. */
 	uint64_t round_trips, rtt_ns, rtt_least_ns, rtt_most_ns;
 };
@@ -93,10 +100,42 @@ bool t3_peer_moved(const struct t3_peer *peer);
 bool t3_peer_move(struct t3_peer *peer);
 /* As input. Call it also while there is no connection. */
 const char *t3_peer_tick(struct t3_peer *peer);
-/* Which node sent the first T3_GREETING_SIZE bytes of a connection? T3_MAX_NODES: none. */
-#define T3_GREETING_SIZE 64u
-uint32_t t3_peer_of_greeting(const void *data);
 void t3_peer_info(const struct t3_peer *peer, struct t3_peer_info *info);
+
+/* ----------------------------------------------------------------- greeting */
+
+/*
+ * A node that is connected to hears a greeting before it knows which peer's it is, if any. It answers
+ * nothing until it has judged all of it. These functions read only what never changes. So threads may
+ * call them beside all other calls on the fabric.
+ */
+#define T3_GREETING_HEAD 8u    /* bytes that tell the greeting's size */
+#define T3_GREETING_SIZE 64u   /* of one that is right */
+#define T3_GREETING_MOST 1032u /* of any version */
+#define T3_REFUSAL_SIZE	 12u   /* of the answer */
+
+/* Why a greeting was refused. */
+enum t3_refusal {
+	T3_REFUSED_NOT,
+	T3_REFUSED_MAGIC,
+	T3_REFUSED_VERSION,
+	T3_REFUSED_FABRIC,
+	T3_REFUSED_SHAPE,
+	T3_REFUSED_NODE,
+	T3_REFUSED_COUNT
+};
+
+/* From its first T3_GREETING_HEAD bytes, which its size includes. 0: no greeting begins so. */
+uint32_t t3_greeting_size(const void *head);
+/* The number that a whole greeting claims for its node. T3_MAX_NODES: none. */
+uint32_t t3_greeting_node(const void *greeting, uint32_t size);
+/* Is a whole greeting what this peer must say? Any peer refuses what none may say. */
+enum t3_refusal t3_peer_judge(const struct t3_peer *peer, const void *greeting, uint32_t size);
+const char *t3_node_refusal_text(enum t3_refusal reason);
+/* The frame that tells the reason. False: who is no node is told nothing. */
+bool t3_refusal_frame(enum t3_refusal reason, uint8_t frame[T3_REFUSAL_SIZE]);
+
+/* ------------------------------------------------------------------- faults */
 
 /*
  * Faults of a connection (SPEC.md section 12.4), for t3_fabric_inject() alone: `peer` is the node,
@@ -113,7 +152,7 @@ enum t3_node_fault {
 #define T3_NODE_FAULT_MOST_MS 60000u
 
 const char *t3_name_node_fault(uint32_t kind);
-/* What is pending at a connection; nth and count are what is left. False: nothing of that kind. */
+/* The fault of a kind that is pending at a connection, with nth and count as they are left. False: none. */
 bool t3_peer_injection(const struct t3_peer *peer, uint32_t kind, struct t3_cmd_inject *inject);
 
 #endif /* T3_NODE_H */

@@ -36,7 +36,7 @@ struct t3_pipe_indices {
 struct t3_pipe {
 	struct t3_pipe_side *own, *other;
 	uint8_t *bytes;
-	uint32_t index; /* what own->index is meant to be */
+	uint32_t index; /* the right value of own->index */
 };
 
 /*

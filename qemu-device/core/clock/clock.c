@@ -33,34 +33,58 @@ static void fire(struct t3_clock *clock, struct t3_event *event)
 		clock->now = before;
 }
 
-/* A run starts with no charged work, so that it does not depend on the run before. */
-bool t3_clock_run(struct t3_clock *clock, uint32_t budget)
+bool t3_clock_next_is_job(const struct t3_clock *clock)
 {
-	struct t3_event *event;
+	const struct t3_event *next = clock->heap.count ? clock->heap.slot[0] : NULL;
 
+	return next && next == clock->job[next->rank];
+}
+
+/* A run starts with no charged work, so that it does not depend on the run before. */
+static bool run(struct t3_clock *clock, uint32_t budget, bool jobs)
+{
 	clock->work = 0;
 	clock->stalled = 0;
 	clock->running = true;
-	while (budget && !clock->stalled && (event = t3_heap_pop(&clock->heap))) {
-		fire(clock, event);
+	while (budget && !clock->stalled && clock->heap.count &&
+	       (jobs || !t3_clock_next_is_job(clock))) {
+		fire(clock, t3_heap_pop(&clock->heap));
 		budget = take_work(clock, budget - 1);
 	}
 	clock->running = false;
 	return clock->heap.count != 0;
 }
 
-bool t3_clock_pause(struct t3_clock *clock)
+bool t3_clock_run(struct t3_clock *clock, uint32_t budget)
 {
-	bool due = clock->background && clock->background->pos != 0;
-
-	if (due)
-		t3_heap_remove(&clock->heap, clock->background);
-	return due;
+	return run(clock, budget, true);
 }
 
-void t3_clock_resume(struct t3_clock *clock)
+bool t3_clock_run_no_job(struct t3_clock *clock, uint32_t budget)
 {
-	uint64_t time = clock->background->time;
+	return run(clock, budget, false);
+}
 
-	t3_clock_schedule(clock, clock->background, time > clock->now ? time : clock->now);
+uint64_t t3_clock_pause(struct t3_clock *clock)
+{
+	uint64_t paused = 0;
+	uint32_t i;
+
+	for (i = 0; i <= T3_MAX_RANKS; i++) {
+		if (!clock->job[i] || !clock->job[i]->pos)
+			continue;
+		t3_heap_remove(&clock->heap, clock->job[i]);
+		paused |= UINT64_C(1) << i;
+	}
+	return paused;
+}
+
+void t3_clock_resume(struct t3_clock *clock, uint64_t paused)
+{
+	for (; paused; paused &= paused - 1) {
+		struct t3_event *event = clock->job[__builtin_ctzll(paused)];
+
+		t3_clock_schedule(clock, event,
+				  event->time > clock->now ? event->time : clock->now);
+	}
 }

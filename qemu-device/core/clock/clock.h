@@ -9,9 +9,10 @@
 #include "t3_common.h"
 
 /* The latest time of a loaded state. Every delay can be added to it without overflow. */
-#define T3_TIME_MAX   (1ull << 62)
-#define T3_EVENT_WORK 4096u /* bytes of a tile that cost the host as much as one event */
-#define T3_ROW_WORK   64u   /* bytes of a tile that cost the host as much as one row */
+#define T3_TIME_MAX (1ull << 62)
+/* Work is in units of 1/16 ns of the host that SPEC.md section 8.2 names. */
+#define T3_EVENT_WORK 4096u /* one event */
+#define T3_ROW_WORK   256u  /* a row of memory, or a tile, that is looked up */
 
 /* ------------------------------------------------------------------- events */
 
@@ -45,8 +46,11 @@ struct t3_clock {
 	bool running;	  /* in t3_clock_run() */
 	uint32_t stalled; /* rank + 1 of the event that ended the last run, see t3_clock_stall() */
 	uint64_t work;	  /* charged by its events, not yet subtracted from the budget */
-	/* The event of a long job. It is paused while a store waits for other events. Or NULL. */
-	struct t3_event *background;
+	/*
+	 * The events of jobs, for which stores do not wait: the engine of each rank, then the timed
+	 * run. Each is at its event's rank. NULL: none.
+	 */
+	struct t3_event *job[T3_MAX_RANKS + 1];
 };
 
 static inline void t3_clock_schedule(struct t3_clock *clock, struct t3_event *event, uint64_t time)
@@ -57,13 +61,16 @@ static inline void t3_clock_schedule(struct t3_clock *clock, struct t3_event *ev
 /* clock.c */
 /* Runs at most `budget` events; fewer if they charge work. True: events are left. */
 bool t3_clock_run(struct t3_clock *clock, uint32_t budget);
-/* Charges work on tiles to the running event, so that the run ends earlier. */
+/* The same, but it ends before the first event of a job. */
+bool t3_clock_run_no_job(struct t3_clock *clock, uint32_t budget);
+/* Charges work to the running event, so that the run ends earlier. */
 void t3_clock_charge(struct t3_clock *clock, uint32_t rows, uint32_t bytes);
 /* The running event has done nothing, and cannot yet. It stays the next one, and the run ends. */
 void t3_clock_stall(struct t3_clock *clock, struct t3_event *event);
-/* Takes the background event out. True: it was scheduled; call t3_clock_resume() later. */
-bool t3_clock_pause(struct t3_clock *clock);
-void t3_clock_resume(struct t3_clock *clock);
+bool t3_clock_next_is_job(const struct t3_clock *clock);
+/* Takes the events of jobs out. Returns a bit for each; all of them are to be resumed later. */
+uint64_t t3_clock_pause(struct t3_clock *clock);
+void t3_clock_resume(struct t3_clock *clock, uint64_t paused);
 
 /* ------------------------------------------------------------------- shares */
 
@@ -74,9 +81,13 @@ struct t3_share {
 	uint64_t end[T3_MAX_CLIENTS];
 };
 
-/* share.c */
 /* The start of the client's next piece. The client with the lowest start is served next. */
-uint64_t t3_share_start(const struct t3_share *share, uint32_t client);
+static inline uint64_t t3_share_start(const struct t3_share *share, uint32_t client)
+{
+	return share->end[client] > share->now ? share->end[client] : share->now;
+}
+
+/* share.c */
 /* The client with the lowest start among those whose bit is set; T3_NONE32: no bit is set. */
 uint32_t t3_share_next(const struct t3_share *share, const uint32_t waiting[T3_MAX_CLIENTS / 32]);
 /* Serves a piece of the client in its turn. */

@@ -8,11 +8,6 @@
  */
 #include "clock/clock.h"
 
-uint64_t t3_share_start(const struct t3_share *share, uint32_t client)
-{
-	return share->end[client] > share->now ? share->end[client] : share->now;
-}
-
 /* Of clients with equal starts the lowest number is next. Its piece moves it behind the others. */
 uint32_t t3_share_next(const struct t3_share *share, const uint32_t waiting[T3_MAX_CLIENTS / 32])
 {

@@ -78,13 +78,6 @@ static inline void t3_fabric_charge(struct t3_fabric *fabric, uint32_t rows, uin
 		t3_clock_charge(&fabric->clock, rows, bytes);
 }
 
-/* Outside of events. The event that stalled the last run can run afterwards. */
-static inline void t3_fabric_unstall(struct t3_fabric *fabric)
-{
-	if (fabric->clock.stalled)
-		fabric->ops.work_wait(fabric->opaque, fabric->clock.stalled - 1);
-}
-
 static inline bool t3_timed_allowed(const struct t3_dev *dev)
 {
 	return dev->fabric && dev->fabric->config.timed;

@@ -300,7 +300,8 @@ static uint32_t import_set(struct t3_space *space, void *mailbox)
 {
 	const struct t3_cmd_import_set *cmd = mailbox;
 
-	return t3_pump_tells(space, cmd->import, cmd) ? T3_ADMIN_EXISTS : t3_import_set(space, cmd);
+	return t3_pump_has_state(space, cmd->import, cmd) ? T3_ADMIN_EXISTS
+							  : t3_import_set(space, cmd);
 }
 
 static uint32_t key_set(struct t3_space *space, void *mailbox)
@@ -309,7 +310,8 @@ static uint32_t key_set(struct t3_space *space, void *mailbox)
 
 	if (space->dev->config.keys == T3_KEYS_OFF)
 		return T3_ADMIN_BAD_OPCODE;
-	return t3_pump_tells(space, cmd->import, NULL) ? T3_ADMIN_EXISTS : t3_key_set(space, cmd);
+	return t3_pump_has_state(space, cmd->import, NULL) ? T3_ADMIN_EXISTS
+							   : t3_key_set(space, cmd);
 }
 
 /* The source learns that nothing is taken any more, then it is unknown here. */
@@ -324,8 +326,7 @@ static uint32_t import_clear(struct t3_space *space, void *mailbox)
 	if (!import->used && !import->keyed)
 		return T3_ADMIN_BAD_INDEX;
 	if (import->used && t3_space_live(space) && space->state != T3_SPACE_FAULTED)
-		t3_epoch_tell_import(space, import, T3_SPACE_DISABLED,
-				     t3_epoch_first_undone(space));
+		t3_epoch_send_state(space, import, T3_SPACE_DISABLED, t3_epoch_first_undone(space));
 	import->used = false;
 	import->keyed = false;
 	return T3_ADMIN_OK;
@@ -421,7 +422,7 @@ static uint32_t space_command(struct t3_dev *dev, uint32_t opcode)
 	return commands[opcode].run(space, t3_front(dev)->mailbox);
 }
 
-/* Nothing is done by it, so a driver may ask while a timed run goes on. */
+/* A command that changes nothing: a driver may give it while a timed run goes on. */
 static bool only_asks(uint32_t opcode)
 {
 	switch (opcode) {

@@ -92,6 +92,7 @@ void t3_dev_detach(struct t3_dev *dev)
 	if (dev->port)
 		t3_record_device(dev->port, T3_REC_DETACH);
 	t3_dev_function_reset(dev);
+	t3_engine_detach(dev);
 	fabric->dev[dev->rank] = NULL;
 	dev->fabric = NULL;
 	if (fabric->clock.heap.count)

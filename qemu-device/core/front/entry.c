@@ -24,6 +24,23 @@ static void settle(struct t3_fabric *fabric, uint32_t budget)
 		fabric->ops.kick(fabric->opaque);
 }
 
+static bool pending(const struct t3_fabric *fabric)
+{
+	return fabric && fabric->clock.heap.count;
+}
+
+/*
+ * After a store to the aperture. A tile's first and last stores come here, and would wait for jobs
+ * each time. So jobs that were pending before are left to the host's loop.
+ */
+static void settle_store(struct t3_fabric *fabric, uint32_t budget, bool busy)
+{
+	if (!busy)
+		settle(fabric, budget);
+	else if (t3_clock_run_no_job(&fabric->clock, budget))
+		fabric->ops.kick(fabric->opaque);
+}
+
 /* Leaves events to the host's loop. So in a machine reset peers learn of it after all resets. */
 static void leave_rest(struct t3_fabric *fabric)
 {
@@ -37,8 +54,14 @@ uint32_t t3_fabric_next_ranks(const struct t3_fabric *fabric)
 
 	if (!clock->heap.count)
 		return 0;
-	return clock->heap.slot[0] == clock->background ? T3_NONE32
-							: 1u << clock->heap.slot[0]->rank;
+	if (clock->heap.slot[0] == clock->job[T3_MAX_RANKS])
+		return T3_NONE32;
+	return 1u << clock->heap.slot[0]->rank;
+}
+
+bool t3_fabric_next_is_job(const struct t3_fabric *fabric)
+{
+	return t3_clock_next_is_job(&fabric->clock);
 }
 
 bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget)
@@ -145,12 +168,13 @@ static void record_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t 
 				  uint32_t size)
 {
 	uint32_t budget = budget_of(dev->fabric);
+	bool busy = pending(dev->fabric);
 
 	value = cut(value, size);
 	t3_record_access(dev->port, T3_REC_APERTURE_WRITE, offset, value, size);
 	t3_gang_host(dev->fabric);
 	t3_aperture_write(dev, offset, value, size);
-	settle(dev->fabric, budget);
+	settle_store(dev->fabric, budget, busy);
 	t3_record_port_end(dev->port, 0, 0);
 }
 
@@ -172,6 +196,7 @@ bool t3_dev_aperture_waits(struct t3_dev *dev, uint64_t offset, uint32_t size)
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
 	uint32_t budget = budget_of(dev->fabric);
+	bool busy = pending(dev->fabric);
 
 	if (dev->port) {
 		record_aperture_write(dev, offset, value, size);
@@ -179,5 +204,5 @@ void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, 
 	}
 	t3_gang_host(dev->fabric);
 	t3_aperture_write(dev, offset, value, size);
-	settle(dev->fabric, budget);
+	settle_store(dev->fabric, budget, busy);
 }

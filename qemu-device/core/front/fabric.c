@@ -40,7 +40,7 @@ static bool make_links(struct t3_fabric *fabric, uint32_t *count)
 				return false;
 			t3_space_link_init(link, fabric, a, b);
 			if (fabric->config.remote >> a & 1 || fabric->config.remote >> b & 1)
-				t3_far_init(link, fabric->config.remote >> b & 1);
+				t3_remote_init(link, fabric->config.remote >> b & 1);
 			fabric->link[a][b] = link;
 			(*count)++;
 		}

@@ -281,7 +281,7 @@ static enum t3_inject_found parse_own(struct parser *parser, struct t3_cmd_injec
 	return T3_INJECT_FOUND_WRONG;
 }
 
-/* Nothing is injected unless all of the text can be read. */
+/* Parses the whole text first, so that a mistake in it injects nothing. */
 static uint32_t inject_all(struct t3_dev *dev, const char *text, char *error, size_t size)
 {
 	struct parser check = { text, dev->rank, error, size }, parser = check;

@@ -287,7 +287,7 @@ void t3_gang_init(struct t3_fabric *fabric)
 {
 	t3_gang_of(fabric)->event.rank = T3_MAX_RANKS; /* after the events of all ranks */
 	t3_gang_of(fabric)->event.fire = fire;
-	fabric->clock.background = &t3_gang_of(fabric)->event;
+	fabric->clock.job[T3_MAX_RANKS] = &t3_gang_of(fabric)->event;
 }
 
 /* Checks whether the queue's gang has become whole. */

@@ -9,18 +9,27 @@ static bool by_chance(struct t3_link_injection *injected)
 	return injected->chance && t3_random_next(&injected->random) >> 48 < injected->chance;
 }
 
+void t3_link_accident(struct t3_link *link, uint32_t kind, uint64_t sequence)
+{
+	const struct t3_dev *dev = link->fabric->dev[link->src];
+
+	t3_count_injected(link->fabric, link->src);
+	if (dev && dev->ops.trace_accident)
+		dev->ops.trace_accident(dev->opaque, link->dst, kind, sequence);
+}
+
 /* Evaluate both: skipping one would change when the other fires. */
-bool t3_link_injected(struct t3_link *link, uint32_t kind)
+bool t3_link_injected(struct t3_link *link, uint32_t kind, uint64_t sequence)
 {
 	bool counted = t3_injection_hits(&link->injected.counted[kind]);
 	bool drawn = by_chance(&link->injected);
 
 	if (counted || drawn)
-		t3_count_injected(link->fabric, link->src);
+		t3_link_accident(link, kind, sequence);
 	return counted || drawn;
 }
 
-uint64_t t3_link_injected_delay(struct t3_link *link)
+uint64_t t3_link_injected_delay(struct t3_link *link, uint64_t sequence)
 {
 	struct t3_link_injection *injected = &link->injected;
 	uint64_t delay = 0;
@@ -30,6 +39,6 @@ uint64_t t3_link_injected_delay(struct t3_link *link)
 	if (by_chance(injected))
 		delay += 1 + t3_random_next(&injected->random) % RANDOM_DELAY;
 	if (delay)
-		t3_count_injected(link->fabric, link->src);
+		t3_link_accident(link, T3_INJECT_DELAY, sequence);
 	return delay;
 }

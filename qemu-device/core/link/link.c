@@ -24,31 +24,30 @@ uint32_t t3_link_free_slots(const struct t3_link *link)
 
 /*
  * Runs events until enough slots are free. It ends, because a response or the last retry
- * frees each slot. It does nothing within an event, because events do not nest, or for a far
- * link, whose responses are no events. A timed run is long, so it is paused meanwhile.
+ * frees each slot. It does nothing within an event, because events do not nest, or for a remote
+ * link, whose responses are no events. Work of engines and a timed run are paused meanwhile: a store
+ * does not wait for jobs of others.
  */
 bool t3_link_make_room(struct t3_link *link, uint32_t slots)
 {
 	struct t3_fabric *fabric = link->fabric;
-	bool paused = false;
+	uint64_t paused = 0;
 
-	while (!link->far && t3_link_free_slots(link) < slots && !fabric->clock.running) {
+	while (!link->remote && t3_link_free_slots(link) < slots && !fabric->clock.running) {
 		paused |= t3_clock_pause(&fabric->clock);
 		if (!fabric->clock.heap.count)
 			break;
 		t3_clock_run(&fabric->clock, 1);
-		t3_fabric_unstall(fabric);
 	}
-	if (paused)
-		t3_clock_resume(&fabric->clock);
+	t3_clock_resume(&fabric->clock, paused);
 	return t3_link_free_slots(link) >= slots;
 }
 
-/* A far link has no timer, because virtual time does not pass while it waits. */
+/* A remote link has no timer, because virtual time does not pass while it waits. */
 static void start_timer(struct t3_link *link)
 {
 	link->idle = 0;
-	if (!link->far)
+	if (!link->remote)
 		schedule(link, &link->on_timeout, link->fabric->clock.now + T3_LINK_TIMEOUT);
 }
 
@@ -109,7 +108,7 @@ static void take_response(struct t3_link *link, uint32_t incarnation, uint32_t s
 	/* Repeated packets that are already answered leave the wire. */
 	if (link->deliver < link->una)
 		t3_wire_deliver_from(link, link->una);
-	link->retries = 0;
+	link->retries = link->stood = 0;
 	restart_timer(link);
 	link->ops->room(link);
 }
@@ -128,7 +127,7 @@ static void on_response(struct t3_event *event)
 void t3_link_response(struct t3_link *link, uint32_t incarnation, uint32_t sequence,
 		      uint32_t status)
 {
-	if (!t3_link_injected(link, T3_INJECT_DROP_RESPONSE))
+	if (!t3_link_injected(link, T3_INJECT_DROP_RESPONSE, sequence))
 		take_response(link, incarnation, sequence, status);
 }
 
@@ -141,12 +140,12 @@ static void trace_timeout(const struct t3_link *link, bool given_up)
 				       given_up);
 }
 
-/* What the other half still sends or gets of the old one is dropped there. */
+/* The other half drops all that it still sends or gets of the old incarnation. */
 static void begin_incarnation(struct t3_link *link)
 {
 	link->incarnation++;
 	link->una = link->next = 0;
-	link->retries = 0;
+	link->retries = link->stood = 0;
 	t3_wire_deliver_from(link, 0);
 }
 
@@ -188,11 +187,15 @@ static void on_timeout(struct t3_event *event)
 	time_out(t3_container_of(event, struct t3_link, on_timeout));
 }
 
-void t3_link_tick(struct t3_link *link)
+void t3_link_tick(struct t3_link *link, uint32_t may_stand)
 {
 	if (link->wrong_keys)
 		link->wrong_keys--;
-	if (link->una < link->next && ++link->idle >= T3_LINK_TICKS)
+	if (link->una == link->next)
+		return;
+	if (link->stood < may_stand)
+		link->stood++;
+	else if (++link->idle >= T3_LINK_TICKS)
 		time_out(link);
 }
 
@@ -235,8 +238,8 @@ void t3_link_clear(struct t3_link *link)
 /* No fault can hide this from the target: it detects the loss of signal, not a packet. */
 void t3_link_schedule_loss(struct t3_link *link)
 {
-	if (link->far)
-		link->far->loss(link);
+	if (link->remote)
+		link->remote->loss(link);
 	else if (!link->on_loss.pos)
 		schedule(link, &link->on_loss, link->fabric->clock.now + T3_LINK_LATENCY);
 }
@@ -295,9 +298,9 @@ void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, 
 	init_event(&link->on_loss, dst, on_loss);
 }
 
-/* What waits for the link is the source's. */
-void t3_link_set_far(struct t3_link *link, const struct t3_far_ops *far, bool source)
+/* The source alone has clients that wait for the link. */
+void t3_link_set_remote(struct t3_link *link, const struct t3_remote_ops *remote, bool source)
 {
-	link->far = far;
+	link->remote = remote;
 	link->on_arrival.rank = source ? link->src : link->dst;
 }

@@ -17,7 +17,7 @@
 #define T3_LINK_RATE	  150u	 /* bytes per ns, published: 150 GB/s */
 #define T3_LINK_TIMEOUT	  10000u /* ns */
 #define T3_LINK_RESPONSES 128u
-#define T3_LINK_TICKS	  2u	/* of a far link, instead of T3_LINK_TIMEOUT */
+#define T3_LINK_TICKS	  2u	/* of a remote link, instead of T3_LINK_TIMEOUT */
 #define T3_STATUS_LINK	  0xffu /* beside t3_nak: no response after all retries */
 
 struct t3_segment;
@@ -44,7 +44,7 @@ struct t3_link_ops {
 };
 
 /* Callbacks of a link whose other half is on another node, into the room that provides them. */
-struct t3_far_ops {
+struct t3_remote_ops {
 	/* At the source: a packet leaves. It may be lost. `corrupt`: it is damaged on its way. */
 	void (*packet)(struct t3_link *link, const struct t3_packet *packet, const uint8_t *payload,
 		       bool corrupt);
@@ -113,15 +113,16 @@ struct t3_receiver {
  */
 struct t3_link {
 	const struct t3_link_ops *ops;
-	const struct t3_far_ops *far; /* NULL: both halves are here */
+	const struct t3_remote_ops *remote; /* NULL: both halves are here */
 	struct t3_fabric *fabric;
 	uint32_t src;
 	uint32_t dst;
 	uint32_t
-		idle; /* far: t3_link_tick() since the last packet or response of unanswered ones */
-	uint32_t wrong_keys; /* far: that came, minus those that time has forgiven */
+		idle; /* remote: t3_link_tick() since the last packet or response of unanswered ones */
+	uint32_t wrong_keys; /* remote: that came, minus those that time has forgiven */
 	uint32_t incarnation;
 	uint32_t retries;
+	uint32_t stood;	  /* remote: ticks without progress in which the other node stood still */
 	uint64_t una;	  /* oldest packet without response */
 	uint64_t next;	  /* next packet to be sent for the first time */
 	uint64_t deliver; /* next packet to arrive */
@@ -129,7 +130,7 @@ struct t3_link {
 	struct t3_receiver receiver;
 	uint32_t resp_head, resp_count;
 	bool engine_waits; /* queues of the source wait for a slot */
-	uint32_t wanted;   /* slots that a CPU's store waits for; if far, also between calls */
+	uint32_t wanted;   /* slots that a CPU's store waits for; if remote, also between calls */
 	uint32_t held;	   /* t3_held of packet `deliver` */
 	struct t3_link_injection injected;
 	struct t3_share share; /* of the source's clients, in bytes */
@@ -156,14 +157,15 @@ void t3_link_lost(struct t3_link *link, const uint32_t *generation);
 /* False: fewer slots are free, and the caller cannot wait for more. */
 bool t3_link_make_room(struct t3_link *link, uint32_t slots);
 /*
- * For far links. The first marks one before its first use: the source, or the target, is here. A
- * response came. Real time passed: after so many ticks without a response the sender repeats its
- * packets. The connection ended: all packets under way are lost.
+ * For remote links. The first marks one before its first use: the source, or the target, is here. A
+ * response came. A tick of real time passed: after T3_LINK_TICKS without a response the sender repeats
+ * its packets. Before that it waits, between two responses, for up to `may_stand` ticks of a node that
+ * stands still. The connection ended: all packets under way are lost.
  */
-void t3_link_set_far(struct t3_link *link, const struct t3_far_ops *far, bool source);
+void t3_link_set_remote(struct t3_link *link, const struct t3_remote_ops *remote, bool source);
 void t3_link_response(struct t3_link *link, uint32_t incarnation, uint32_t sequence,
 		      uint32_t status);
-void t3_link_tick(struct t3_link *link);
+void t3_link_tick(struct t3_link *link, uint32_t may_stand);
 void t3_link_cut(struct t3_link *link);
 
 /* wire.c: what is under way, and its accidents */
@@ -187,8 +189,10 @@ bool t3_turn_may_send(const struct t3_link *link, uint32_t client);
 void t3_turn_clear(struct t3_link *link);
 
 /* injection.c. Each counts one event. True, or a delay: the fault hits this event. */
-bool t3_link_injected(struct t3_link *link,
-		      uint32_t kind);		       /* t3_inject_kind, DROP .. DROP_RESPONSE */
-uint64_t t3_link_injected_delay(struct t3_link *link); /* ns; 0: none */
+/* kind: t3_inject_kind, DROP .. DROP_RESPONSE. sequence: of the packet, for the trace. */
+bool t3_link_injected(struct t3_link *link, uint32_t kind, uint64_t sequence);
+uint64_t t3_link_injected_delay(struct t3_link *link, uint64_t sequence); /* ns; 0: none */
+/* Count a fault that has hit that packet, and trace it. */
+void t3_link_accident(struct t3_link *link, uint32_t kind, uint64_t sequence);
 
 #endif /* T3_CORE_LINK_H */

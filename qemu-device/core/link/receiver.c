@@ -6,12 +6,12 @@ static void respond(struct t3_link *link, const struct t3_packet *packet, uint32
 {
 	struct t3_response *response;
 
-	if (link->far) {
-		link->far->response(link, packet, status);
+	if (link->remote) {
+		link->remote->response(link, packet, status);
 		return;
 	}
 	/* If the list is full, the response is lost and the sender repeats the packet. */
-	if (t3_link_injected(link, T3_INJECT_DROP_RESPONSE) ||
+	if (t3_link_injected(link, T3_INJECT_DROP_RESPONSE, packet->sequence) ||
 	    link->resp_count == T3_LINK_RESPONSES)
 		return;
 	response = &link->response[(link->resp_head + link->resp_count) % T3_LINK_RESPONSES];

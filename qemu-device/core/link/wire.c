@@ -43,8 +43,8 @@ void t3_wire_transmit(struct t3_link *link, struct t3_slot *slot)
 /* To the receiver, wherever it is. */
 static void pass(struct t3_link *link, const struct t3_slot *slot, bool corrupt)
 {
-	if (link->far)
-		link->far->packet(link, &slot->packet, slot->payload, corrupt);
+	if (link->remote)
+		link->remote->packet(link, &slot->packet, slot->payload, corrupt);
 	else if (corrupt)
 		t3_receiver_corrupt(link);
 	else
@@ -58,12 +58,12 @@ static void arrive(struct t3_link *link, uint64_t seq)
 	bool lost, corrupt, twice;
 
 	if (link->injected.down) {
-		t3_count_injected(link->fabric, link->src);
+		t3_link_accident(link, T3_INJECT_LINK_DOWN, seq);
 		return;
 	}
-	lost = t3_link_injected(link, T3_INJECT_DROP);
-	corrupt = t3_link_injected(link, T3_INJECT_CORRUPT);
-	twice = t3_link_injected(link, T3_INJECT_DUPLICATE);
+	lost = t3_link_injected(link, T3_INJECT_DROP, seq);
+	corrupt = t3_link_injected(link, T3_INJECT_CORRUPT, seq);
+	twice = t3_link_injected(link, T3_INJECT_DUPLICATE, seq);
 	if (lost)
 		return;
 	pass(link, slot, corrupt);
@@ -89,8 +89,8 @@ static bool hold_back(struct t3_link *link)
 
 	if (link->held || link->injected.down)
 		return false;
-	delay = t3_link_injected_delay(link);
-	swap = t3_link_injected(link, T3_INJECT_REORDER);
+	delay = t3_link_injected_delay(link, link->deliver);
+	swap = t3_link_injected(link, T3_INJECT_REORDER, link->deliver);
 	if (!delay && !swap)
 		return false;
 	if (delay)

@@ -30,53 +30,94 @@ static const char *const reasons[T3_REFUSED_COUNT] = {
 	[T3_REFUSED_NODE] = "its number or its ranks are not those that were told here",
 };
 
-static uint32_t judge(const struct t3_peer *peer, const struct t3_hello *hello)
+const char *t3_node_refusal_text(enum t3_refusal reason)
+{
+	return reasons[reason];
+}
+
+/*
+ * A node that knows the identity may connect. The time of a comparison that stops at the first
+ * difference would tell a stranger how much of a guess is right.
+ */
+static bool is_same_fabric(const uint8_t *a, const uint8_t *b)
+{
+	uint8_t different = 0;
+	uint32_t i;
+
+	for (i = 0; i < T3_NODE_ID_SIZE; i++)
+		different |= a[i] ^ b[i];
+	return !different;
+}
+
+/* The identity comes first: a stranger learns nothing else of the fabric. */
+static enum t3_refusal judge(const struct t3_peer *peer, const uint8_t *body, uint32_t length)
 {
 	const struct t3_fabric_config *fabric = &peer->fabric->config;
-
-	if (memcmp(hello->magic, T3_HELLO_MAGIC, sizeof(hello->magic)))
-		return T3_REFUSED_MAGIC;
-	if (hello->version != T3_NODE_VERSION)
-		return T3_REFUSED_VERSION;
-	if (memcmp(hello->fabric, peer->config.fabric, sizeof(hello->fabric)))
-		return T3_REFUSED_FABRIC;
-	if (hello->topology != fabric->topology || hello->ranks != fabric->ranks ||
-	    hello->nodes != peer->config.nodes || hello->mbz ||
-	    hello->flags != (fabric->timed ? T3_HELLO_TIMED : 0))
-		return T3_REFUSED_SHAPE;
-	if (hello->node != peer->config.node || hello->local != peer->config.ranks)
-		return T3_REFUSED_NODE;
-	return 0;
-}
-
-/* The peer is told, too, unless it is none. */
-static const char *refuse(struct t3_peer *peer, const struct t3_hello *hello, uint32_t reason)
-{
-	struct {
-		struct t3_frame head;
-		uint32_t reason;
-	} frame = { { .type = T3_FRAME_REFUSE, .length = sizeof(reason) }, reason };
-	int used = snprintf(peer->why, sizeof(peer->why), "node %u is refused: %s",
-			    peer->config.node, reasons[reason]);
-
-	if (reason == T3_REFUSED_VERSION && used > 0 && (size_t)used < sizeof(peer->why))
-		snprintf(peer->why + used, sizeof(peer->why) - (size_t)used, " (%u, here %u)",
-			 hello->version, T3_NODE_VERSION);
-	if (reason != T3_REFUSED_MAGIC)
-		t3_peer_send(peer, &frame.head, true);
-	return peer->why;
-}
-
-const char *t3_greeting_check(struct t3_peer *peer, const uint8_t *body, uint32_t length)
-{
 	struct t3_hello hello = { 0 };
-	uint32_t reason;
 
 	memcpy(&hello, body, length < sizeof(hello) ? length : sizeof(hello));
-	reason = judge(peer, &hello);
-	if (!reason && length != sizeof(hello))
-		reason = T3_REFUSED_SHAPE;
-	return reason ? refuse(peer, &hello, reason) : NULL;
+	if (memcmp(hello.magic, T3_HELLO_MAGIC, sizeof(hello.magic)))
+		return T3_REFUSED_MAGIC;
+	if (hello.version != T3_NODE_VERSION)
+		return T3_REFUSED_VERSION;
+	if (!is_same_fabric(hello.fabric, peer->config.fabric))
+		return T3_REFUSED_FABRIC;
+	if (length != sizeof(hello) || hello.topology != fabric->topology ||
+	    hello.ranks != fabric->ranks || hello.nodes != peer->config.nodes || hello.mbz ||
+	    hello.flags != (fabric->timed ? T3_HELLO_TIMED : 0))
+		return T3_REFUSED_SHAPE;
+	if (hello.node != peer->config.node || hello.local != peer->config.ranks)
+		return T3_REFUSED_NODE;
+	return T3_REFUSED_NOT;
+}
+
+struct refusal {
+	struct t3_frame head;
+	uint32_t reason;
+};
+
+static struct refusal refusal_of(enum t3_refusal reason)
+{
+	return (struct refusal){
+		.head = { .type = T3_FRAME_REFUSE, .length = sizeof(uint32_t) },
+		.reason = reason,
+	};
+}
+
+bool t3_refusal_frame(enum t3_refusal reason, uint8_t frame[T3_REFUSAL_SIZE])
+{
+	const struct refusal refusal = refusal_of(reason);
+
+	memcpy(frame, &refusal, sizeof(refusal));
+	return reason != T3_REFUSED_MAGIC;
+}
+
+_Static_assert(T3_REFUSAL_SIZE == sizeof(struct refusal) &&
+		       T3_GREETING_HEAD == sizeof(struct t3_frame) &&
+		       T3_GREETING_SIZE == sizeof(struct t3_frame) + sizeof(struct t3_hello) &&
+		       T3_GREETING_MOST == sizeof(struct t3_frame) + T3_HELLO_LONGEST,
+	       "hosts have room for as much");
+
+/* The peer is told, too, unless it is none. */
+const char *t3_greeting_check(struct t3_peer *peer, const uint8_t *body, uint32_t length)
+{
+	enum t3_refusal reason = judge(peer, body, length);
+	struct refusal refusal = refusal_of(reason);
+	uint32_t version;
+	int used;
+
+	if (!reason)
+		return NULL;
+	used = snprintf(peer->why, sizeof(peer->why), "node %u is refused: %s", peer->config.node,
+			reasons[reason]);
+	memcpy(&version, body + offsetof(struct t3_hello, version), sizeof(version));
+	if (reason == T3_REFUSED_VERSION && used > 0 && (size_t)used < sizeof(peer->why))
+		snprintf(peer->why + used, sizeof(peer->why) - (size_t)used, " (%u, here %u)",
+			 version, T3_NODE_VERSION);
+	peer->info.refuses = true;
+	if (reason != T3_REFUSED_MAGIC)
+		t3_peer_send(peer, &refusal.head, true);
+	return peer->why;
 }
 
 const char *t3_greeting_refused(struct t3_peer *peer, const uint8_t *body)
@@ -86,24 +127,38 @@ const char *t3_greeting_refused(struct t3_peer *peer, const uint8_t *body)
 	memcpy(&reason, body, sizeof(reason));
 	if (!reason || reason >= T3_REFUSED_COUNT)
 		reason = T3_REFUSED_MAGIC;
+	peer->info.is_refused = true;
 	snprintf(peer->why, sizeof(peer->why), "node %u refused this node: to it, %s",
 		 peer->config.node, reasons[reason]);
 	return peer->why;
 }
 
-_Static_assert(T3_GREETING_SIZE == sizeof(struct t3_frame) + sizeof(struct t3_hello),
-	       "hosts read as much");
+/* ------------------------------------------------------ before a peer is known */
 
-uint32_t t3_peer_of_greeting(const void *data)
+uint32_t t3_greeting_size(const void *head)
 {
-	struct t3_frame head;
-	struct t3_hello hello;
+	struct t3_frame frame;
 
-	memcpy(&head, data, sizeof(head));
-	memcpy(&hello, (const uint8_t *)data + sizeof(head), sizeof(hello));
-	if (head.type != T3_FRAME_HELLO ||
-	    memcmp(hello.magic, T3_HELLO_MAGIC, sizeof(hello.magic)) ||
-	    hello.version != T3_NODE_VERSION)
-		return T3_MAX_NODES;
-	return hello.node < T3_MAX_NODES ? hello.node : T3_MAX_NODES;
+	memcpy(&frame, head, sizeof(frame));
+	if (frame.type != T3_FRAME_HELLO || frame.flags || frame.mbz ||
+	    frame.length < offsetof(struct t3_hello, flags) || frame.length > T3_HELLO_LONGEST)
+		return 0;
+	return (uint32_t)sizeof(frame) + frame.length;
+}
+
+uint32_t t3_greeting_node(const void *greeting, uint32_t size)
+{
+	uint32_t node = T3_MAX_NODES;
+
+	if (size == T3_GREETING_SIZE)
+		memcpy(&node,
+		       (const uint8_t *)greeting + T3_GREETING_HEAD +
+			       offsetof(struct t3_hello, node),
+		       sizeof(node));
+	return node < T3_MAX_NODES ? node : T3_MAX_NODES;
+}
+
+enum t3_refusal t3_peer_judge(const struct t3_peer *peer, const void *greeting, uint32_t size)
+{
+	return judge(peer, (const uint8_t *)greeting + T3_GREETING_HEAD, size - T3_GREETING_HEAD);
 }

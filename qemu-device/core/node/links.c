@@ -37,7 +37,7 @@ static void send_response(struct t3_link *link, const struct t3_packet *packet, 
 	struct t3_peer *peer = peer_of(link, link->src);
 	struct {
 		struct t3_frame head;
-		struct t3_far_response body;
+		struct t3_remote_response body;
 	} frame = {
 		{ .type = T3_FRAME_RESPONSE, .length = sizeof(frame.body) },
 		{ .src = (uint16_t)link->src,
@@ -57,8 +57,8 @@ static void send_loss(struct t3_link *link)
 	struct t3_peer *peer = peer_of(link, link->dst);
 	struct {
 		struct t3_frame head;
-		struct t3_far_loss body;
-	} frame = { .head.type = T3_FRAME_LOSS, .head.length = T3_FAR_GONE };
+		struct t3_remote_loss body;
+	} frame = { .head.type = T3_FRAME_LOSS, .head.length = T3_REMOTE_GONE };
 
 	if (!peer)
 		return;
@@ -72,15 +72,15 @@ static void send_loss(struct t3_link *link)
 	t3_peer_send(peer, &frame.head, false);
 }
 
-static const struct t3_far_ops far_ops = {
+static const struct t3_remote_ops remote_ops = {
 	.packet = send_packet,
 	.response = send_response,
 	.loss = send_loss,
 };
 
-void t3_far_init(struct t3_link *link, bool source)
+void t3_remote_init(struct t3_link *link, bool source)
 {
-	t3_link_set_far(link, &far_ops, source);
+	t3_link_set_remote(link, &remote_ops, source);
 }
 
 /* ---------------------------------------------------------------- receiving */
@@ -98,7 +98,8 @@ static struct t3_link *link_from(struct t3_peer *peer, uint32_t src, uint32_t ds
 	return peer->fabric->link[src][dst];
 }
 
-const char *t3_far_packet(struct t3_peer *peer, const uint8_t *body, uint32_t length, bool corrupt)
+const char *t3_remote_packet(struct t3_peer *peer, const uint8_t *body, uint32_t length,
+			     bool corrupt)
 {
 	struct t3_packet packet;
 	struct t3_link *link;
@@ -118,9 +119,9 @@ const char *t3_far_packet(struct t3_peer *peer, const uint8_t *body, uint32_t le
 	return NULL;
 }
 
-const char *t3_far_answer(struct t3_peer *peer, const uint8_t *body)
+const char *t3_remote_answer(struct t3_peer *peer, const uint8_t *body)
 {
-	struct t3_far_response response;
+	struct t3_remote_response response;
 
 	memcpy(&response, body, sizeof(response));
 	if (!is_peers(peer, response.dst) || response.src >= T3_MAX_RANKS ||
@@ -135,12 +136,12 @@ const char *t3_far_answer(struct t3_peer *peer, const uint8_t *body)
 	return NULL;
 }
 
-const char *t3_far_lost(struct t3_peer *peer, const uint8_t *body, uint32_t length)
+const char *t3_remote_lost(struct t3_peer *peer, const uint8_t *body, uint32_t length)
 {
-	struct t3_far_loss loss;
+	struct t3_remote_loss loss;
 	struct t3_link *link;
 
-	if (length != sizeof(loss) && length != T3_FAR_GONE)
+	if (length != sizeof(loss) && length != T3_REMOTE_GONE)
 		return "the loss of a device has a wrong length";
 	memcpy(&loss, body, length);
 	link = link_from(peer, loss.src, loss.dst);
@@ -153,7 +154,8 @@ const char *t3_far_lost(struct t3_peer *peer, const uint8_t *body, uint32_t leng
 /* --------------------------------------------------------------- connection */
 
 /* Calls `visit` for each link between the peer's ranks and this node's. */
-static void for_links(const struct t3_peer *peer, void (*visit)(struct t3_link *link))
+static void for_links(const struct t3_peer *peer,
+		      void (*visit)(struct t3_link *link, uint32_t may_stand), uint32_t may_stand)
 {
 	const struct t3_fabric *fabric = peer->fabric;
 	uint32_t local, rank;
@@ -162,24 +164,27 @@ static void for_links(const struct t3_peer *peer, void (*visit)(struct t3_link *
 		for (rank = 0; rank < fabric->config.ranks && !(fabric->config.remote >> local & 1);
 		     rank++)
 			if (is_peers(peer, rank) && fabric->link[local][rank]) {
-				visit(fabric->link[local][rank]);
-				visit(fabric->link[rank][local]);
+				visit(fabric->link[local][rank], may_stand);
+				visit(fabric->link[rank][local], may_stand);
 			}
 }
 
-static void cut(struct t3_link *link)
+static void cut(struct t3_link *link, uint32_t may_stand)
 {
+	(void)may_stand;
 	t3_link_cut(link);
 	if (link->fabric->config.remote >> link->src & 1)
 		t3_link_lost(link, NULL);
 }
 
-void t3_far_cut(const struct t3_peer *peer)
+void t3_remote_cut(const struct t3_peer *peer)
 {
-	for_links(peer, cut);
+	for_links(peer, cut, 0);
 }
 
-void t3_far_tick(const struct t3_peer *peer)
+void t3_remote_tick(const struct t3_peer *peer)
 {
-	for_links(peer, t3_link_tick);
+	bool still = peer->info.up && peer->silent >= T3_PEER_STILL;
+
+	for_links(peer, t3_link_tick, still ? peer->config.silence : 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a connection to another node carries, and how fast it answers. SPEC.md section 16.3. */
+/* Counts of a connection to another node, and how fast it answers. SPEC.md section 16.3. */
 #include "node/node.h"
 
 /* A packet without a response for so long does not keep others from being measured. */
@@ -65,7 +65,7 @@ static void count(struct t3_peer_info *info, uint64_t ns)
 		info->rtt_most_ns = ns;
 }
 
-void t3_meter_stop(struct t3_peer *peer, const struct t3_far_response *response)
+void t3_meter_stop(struct t3_peer *peer, const struct t3_remote_response *response)
 {
 	struct t3_meter *meter = &peer->meter;
 

@@ -12,8 +12,8 @@
 enum t3_frame_type {
 	T3_FRAME_HELLO = 1, /* the first one of each side, struct t3_hello */
 	T3_FRAME_PACKET,    /* struct t3_packet and its payload */
-	T3_FRAME_RESPONSE,  /* struct t3_far_response */
-	T3_FRAME_LOSS,	    /* struct t3_far_loss, with or without generations */
+	T3_FRAME_RESPONSE,  /* struct t3_remote_response */
+	T3_FRAME_LOSS,	    /* struct t3_remote_loss, with or without generations */
 	T3_FRAME_PING,	    /* no body: the sender is alive */
 	T3_FRAME_REFUSE,    /* uint32_t: enum t3_refusal; the last one */
 	T3_FRAME_MOVE,	    /* no body: the sender's next frames come another way */
@@ -45,36 +45,29 @@ struct t3_hello {
 };
 
 /* Of a packet from src to dst, so the response goes from dst to src. */
-struct t3_far_response {
+struct t3_remote_response {
 	uint16_t src, dst;
 	uint32_t incarnation, sequence;
 	uint32_t status; /* t3_nak */
 };
 
 /* The device at src was reset, or detached: then there are no generations. */
-struct t3_far_loss {
+struct t3_remote_loss {
 	uint16_t src, dst;
 	uint32_t generation[T3_MAX_SPACES];
 };
 
-#define T3_FAR_GONE	 offsetof(struct t3_far_loss, generation) /* bytes of a loss without */
-#define T3_FRAME_LONGEST (sizeof(struct t3_frame) + sizeof(struct t3_far_loss))
+#define T3_REMOTE_GONE	 offsetof(struct t3_remote_loss, generation) /* bytes of a loss without */
+#define T3_FRAME_LONGEST (sizeof(struct t3_frame) + sizeof(struct t3_remote_loss))
 
 _Static_assert(sizeof(struct t3_frame) == 8 && sizeof(struct t3_hello) == 56 &&
-		       sizeof(struct t3_far_response) == 16,
+		       sizeof(struct t3_remote_response) == 16,
 	       "frames have no padding");
-_Static_assert(sizeof(struct t3_packet) + T3_PACKET_PAYLOAD <= sizeof(struct t3_far_loss),
+_Static_assert(sizeof(struct t3_packet) + T3_PACKET_PAYLOAD <= sizeof(struct t3_remote_loss),
 	       "the longest frame is a loss");
 
-/* Why a greeting was refused. */
-enum t3_refusal {
-	T3_REFUSED_MAGIC = 1,
-	T3_REFUSED_VERSION,
-	T3_REFUSED_FABRIC,
-	T3_REFUSED_SHAPE,
-	T3_REFUSED_NODE,
-	T3_REFUSED_COUNT
-};
+/* Ticks without a byte from the peer after which it stands still: a live one sends PING meanwhile. */
+#define T3_PEER_STILL 5u
 
 /* The packet whose round trip is being measured. One at a time. */
 struct t3_meter {
@@ -110,14 +103,15 @@ struct t3_peer {
 };
 
 /* links.c: the peer's links. Called when the fabric is made, for a link with one half here. */
-void t3_far_init(struct t3_link *link, bool source);
-/* They lose what is under way, and each local target learns of the loss. */
-void t3_far_cut(const struct t3_peer *peer);
-void t3_far_tick(const struct t3_peer *peer);
+void t3_remote_init(struct t3_link *link, bool source);
+/* The peer's links lose all that is under way, and each local target learns of the loss. */
+void t3_remote_cut(const struct t3_peer *peer);
+void t3_remote_tick(const struct t3_peer *peer);
 /* A body that has come. NULL, or why it breaks the protocol. */
-const char *t3_far_packet(struct t3_peer *peer, const uint8_t *body, uint32_t length, bool corrupt);
-const char *t3_far_answer(struct t3_peer *peer, const uint8_t *body);
-const char *t3_far_lost(struct t3_peer *peer, const uint8_t *body, uint32_t length);
+const char *t3_remote_packet(struct t3_peer *peer, const uint8_t *body, uint32_t length,
+			     bool corrupt);
+const char *t3_remote_answer(struct t3_peer *peer, const uint8_t *body);
+const char *t3_remote_lost(struct t3_peer *peer, const uint8_t *body, uint32_t length);
 
 /* peer.c: false if the frame was lost. */
 bool t3_peer_send(struct t3_peer *peer, struct t3_frame *frame, bool may_lose);
@@ -128,7 +122,7 @@ void t3_meter_received(struct t3_peer *peer, const struct t3_frame *frame);
 /* A packet was sent, and a response has come, on a link to the peer. */
 void t3_meter_start(struct t3_peer *peer, const struct t3_link *link,
 		    const struct t3_packet *packet);
-void t3_meter_stop(struct t3_peer *peer, const struct t3_far_response *response);
+void t3_meter_stop(struct t3_peer *peer, const struct t3_remote_response *response);
 
 /* fault.c: for the front, t3_admin_status; and a packet of a rank is sent. True: it is lost. */
 uint32_t t3_node_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);

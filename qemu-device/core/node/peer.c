@@ -32,10 +32,11 @@ static const char *greet(struct t3_peer *peer, const uint8_t *body, uint32_t len
 	const char *why = t3_greeting_check(peer, body, length);
 
 	peer->info.up = !why;
+	peer->silent = 0;
 	return why;
 }
 
-/* What may be in a frame that begins so? NULL, or why none does. */
+/* Checks the head of a frame. NULL, or why no frame may begin so. */
 static const char *check_head(const struct t3_peer *peer, const struct t3_frame *head)
 {
 	static const struct {
@@ -44,9 +45,9 @@ static const char *check_head(const struct t3_peer *peer, const struct t3_frame 
 		[T3_FRAME_HELLO] = { offsetof(struct t3_hello, flags), T3_HELLO_LONGEST },
 		[T3_FRAME_PACKET] = { sizeof(struct t3_packet),
 				      sizeof(struct t3_packet) + T3_PACKET_PAYLOAD },
-		[T3_FRAME_RESPONSE] = { sizeof(struct t3_far_response),
-					sizeof(struct t3_far_response) },
-		[T3_FRAME_LOSS] = { T3_FAR_GONE, sizeof(struct t3_far_loss) },
+		[T3_FRAME_RESPONSE] = { sizeof(struct t3_remote_response),
+					sizeof(struct t3_remote_response) },
+		[T3_FRAME_LOSS] = { T3_REMOTE_GONE, sizeof(struct t3_remote_loss) },
 		[T3_FRAME_PING] = { 0, 0 },
 		[T3_FRAME_REFUSE] = { sizeof(uint32_t), sizeof(uint32_t) },
 		[T3_FRAME_MOVE] = { 0, 0 },
@@ -72,11 +73,11 @@ static const char *take(struct t3_peer *peer, const struct t3_frame *head, const
 	case T3_FRAME_HELLO:
 		return greet(peer, body, head->length);
 	case T3_FRAME_PACKET:
-		return t3_far_packet(peer, body, head->length, head->flags & T3_FRAME_CORRUPT);
+		return t3_remote_packet(peer, body, head->length, head->flags & T3_FRAME_CORRUPT);
 	case T3_FRAME_RESPONSE:
-		return t3_far_answer(peer, body);
+		return t3_remote_answer(peer, body);
 	case T3_FRAME_LOSS:
-		return t3_far_lost(peer, body, head->length);
+		return t3_remote_lost(peer, body, head->length);
 	case T3_FRAME_REFUSE:
 		return t3_greeting_refused(peer, body);
 	case T3_FRAME_MOVE:
@@ -150,6 +151,7 @@ void t3_peer_connect(struct t3_peer *peer)
 	peer->connected = true;
 	peer->injected.is_cut = false;
 	peer->info.connections++;
+	peer->info.refuses = peer->info.is_refused = false;
 	peer->have = 0;
 	peer->silent = 0;
 	peer->may_move = peer->moved = false;
@@ -182,7 +184,7 @@ void t3_peer_disconnect(struct t3_peer *peer)
 	peer->info.up = false;
 	peer->meter.running = false;
 	if (was_up)
-		t3_far_cut(peer);
+		t3_remote_cut(peer);
 	kick(peer->fabric);
 }
 
@@ -190,11 +192,11 @@ const char *t3_peer_tick(struct t3_peer *peer)
 {
 	struct t3_frame ping = { .type = T3_FRAME_PING };
 
-	t3_far_tick(peer);
+	t3_remote_tick(peer);
 	kick(peer->fabric);
 	if (!peer->connected)
 		return NULL;
-	if (peer->silent++ >= T3_PEER_SILENCE)
+	if (peer->silent++ >= (peer->info.up ? peer->config.silence : T3_PEER_GREETING))
 		return "the node is silent";
 	if (peer->info.up && peer->idle++)
 		t3_peer_send(peer, &ping, true);
@@ -214,7 +216,8 @@ static bool is_right(const struct t3_fabric *fabric, const struct t3_peer_config
 
 	if (config->nodes < 2 || config->nodes > T3_MAX_NODES || config->own >= config->nodes ||
 	    config->node >= config->nodes || config->node == config->own || !config->ranks ||
-	    config->ranks & ~fabric->config.remote)
+	    config->ranks & ~fabric->config.remote || config->silence < T3_PEER_SILENCE_LEAST ||
+	    config->silence > T3_PEER_SILENCE_MOST)
 		return false;
 	for (rank = 0; rank < T3_MAX_RANKS; rank++)
 		if (config->ranks >> rank & 1 && fabric->peer[rank])

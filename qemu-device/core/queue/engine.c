@@ -5,54 +5,18 @@
  */
 #include "queue/queue_private.h"
 
-static bool runnable(const struct t3_queue *q)
-{
-	return q->state == T3_QUEUE_READY && q->head != q->tail && !q->hung && !q->blocked &&
-	       q->phase != T3_PHASE_WAIT && q->phase != T3_PHASE_GANG && q->phase != T3_PHASE_TIMED;
-}
-
-/* Orders by priority, then by the client's share, then by the time since the last service. */
-static bool goes_first(const struct t3_queue *a, const struct t3_queue *b)
-{
-	const struct t3_share *share = &t3_queues(a->dev)->engine_share;
-	uint64_t start_a = t3_share_start(share, a->client);
-	uint64_t start_b = t3_share_start(share, b->client);
-
-	if (a->priority != b->priority)
-		return a->priority > b->priority;
-	if (start_a != start_b)
-		return start_a < start_b;
-	return a->turn < b->turn;
-}
-
-/* NULL: no queue is runnable. */
-static const struct t3_queue *best_of(const struct t3_dev *dev)
-{
-	const struct t3_queue *best = NULL;
-	uint32_t i;
-
-	for (i = 0; i < T3_MAX_QUEUES; i++) {
-		const struct t3_queue *q = &t3_queues(dev)->queue[i];
-
-		if (runnable(q) && (!best || goes_first(q, best)))
-			best = q;
-	}
-	return best;
-}
-
-static struct t3_queue *choose(struct t3_dev *dev)
-{
-	const struct t3_queue *best = best_of(dev);
-
-	return best ? &t3_queues(dev)->queue[t3_queue_id(best)] : NULL;
-}
-
 bool t3_engine_has_work(const struct t3_dev *dev)
 {
-	return best_of(dev) || t3_prepare_client(dev, &t3_queues(dev)->engine_share) != T3_NONE32;
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_QUEUES; i++)
+		if (t3_queue_runnable(&t3_queues(dev)->queue[i]))
+			return true;
+	return t3_prepare_client(dev, &t3_queues(dev)->engine_share) != T3_NONE32;
 }
 
-void t3_engine_wake(struct t3_dev *dev)
+/* The engine's next step, after the one that is under way. */
+static void schedule(struct t3_dev *dev)
 {
 	struct t3_fabric *fabric = dev->fabric;
 
@@ -62,6 +26,12 @@ void t3_engine_wake(struct t3_dev *dev)
 			  t3_queues(dev)->engine_busy > fabric->clock.now
 				  ? t3_queues(dev)->engine_busy
 				  : fabric->clock.now);
+}
+
+void t3_engine_wake(struct t3_dev *dev)
+{
+	t3_queues(dev)->order.stale = true;
+	schedule(dev);
 }
 
 /* ------------------------------------------------------------------ fences */
@@ -213,9 +183,10 @@ static uint64_t serve_queue(struct t3_queue *q)
 	uint64_t charged = fabric->clock.work, work;
 	uint32_t bytes = step(q);
 
-	work = T3_STEP_WORK + bytes + (fabric->clock.work - charged);
+	work = T3_STEP_WORK + (fabric->clock.work - charged);
 	q->served += work;
 	q->turn = ++t3_queues(q->dev)->engine_turns;
+	t3_order_serve(q->dev);
 	account(q->dev, q->client, work);
 	return cost(&q->desc, bytes);
 }
@@ -242,7 +213,7 @@ static void fire(struct t3_event *event)
 {
 	struct t3_dev *dev = &t3_container_of(event, struct t3_queues, engine)->spaces.dev;
 	uint32_t client = t3_prepare_client(dev, &t3_queues(dev)->engine_share);
-	struct t3_queue *q = choose(dev);
+	struct t3_queue *q = t3_order_choose(dev);
 	uint64_t time;
 
 	if (prepares_first(dev, client, q)) {
@@ -258,7 +229,7 @@ static void fire(struct t3_event *event)
 	t3_queues(dev)->engine_busy = dev->fabric->clock.now + time;
 	/* The step itself may have scheduled the engine before the step's end. */
 	t3_heap_remove(&dev->fabric->clock.heap, event);
-	t3_engine_wake(dev);
+	schedule(dev);
 }
 
 /* ------------------------------------------------------------- link credit */
@@ -291,9 +262,15 @@ void t3_engine_attach(struct t3_dev *dev)
 {
 	t3_queues(dev)->engine.rank = dev->rank;
 	t3_queues(dev)->engine.fire = fire;
+	dev->fabric->clock.job[dev->rank] = &t3_queues(dev)->engine;
 	t3_engine_wake(dev);
 	if (t3_queues(dev)->engine.pos)
 		dev->fabric->ops.kick(dev->fabric->opaque);
+}
+
+void t3_engine_detach(struct t3_dev *dev)
+{
+	dev->fabric->clock.job[dev->rank] = NULL;
 }
 
 /* The caller has made all queues FREE. */

@@ -16,6 +16,7 @@ uint32_t t3_gemm_begin(struct t3_queue *q, uint64_t *detail)
 
 	memset(run, 0, sizeof(*run));
 	*detail = q->desc.src;
+	t3_fabric_charge(q->dev->fabric, 0, T3_HOST_WORK);
 	if (!t3_host_read(q->dev, q->desc.src, &run->args, sizeof(run->args)))
 		return T3_DESC_HOST_DMA;
 	return t3_gemm_check(q->dev, &q->desc, &run->args, detail);
@@ -23,14 +24,25 @@ uint32_t t3_gemm_begin(struct t3_queue *q, uint64_t *detail)
 
 /* ---------------------------------------------------------------- multiply */
 
-/* The depth of a step's slice of K, so that its number of products is bounded. */
-static uint32_t slice_depth(const struct t3_gemm_run *run, const struct t3_gemm_rect *block)
+static uint32_t min32(uint32_t a, uint32_t b)
 {
-	uint32_t depth = T3_GEMM_WORK / (block->rows * t3_gemm_stride(block));
-	uint32_t left = run->args.depth - run->k;
+	return a < b ? a : b;
+}
 
-	depth = depth < T3_GEMM_SLICE ? depth : T3_GEMM_SLICE;
-	return depth < left ? depth : left;
+/* The work of 1 of K. */
+static uint32_t work_of(const struct t3_queue *q, const struct t3_gemm_rect *block)
+{
+	return t3_cost_depth(q->desc.dtype, block->rows, block->cols, t3_gemm_stride(block));
+}
+
+/* The depth of a step's slice of K, so that its work is bounded, and its operands fit a slot. */
+static uint32_t slice_depth(const struct t3_queue *q, const struct t3_gemm_rect *block)
+{
+	const struct t3_gemm_run *run = t3_gemm_of(q);
+	uint32_t depth = min32(T3_GEMM_WORK / (block->rows * t3_gemm_stride(block)),
+			       T3_SLICE_WORK / work_of(q, block));
+
+	return min32(min32(depth, T3_GEMM_SLICE), run->args.depth - run->k);
 }
 
 /* The first row of an operand. NULL: memory of a row is poisoned, first at `poison`. */
@@ -53,18 +65,12 @@ static const uint8_t *operand(struct t3_dev *dev, uint64_t at, uint64_t pitch, u
 	return first;
 }
 
-/* Charges the rows that were read, and four bytes for each product. */
-static void charge(const struct t3_queue *q, const struct t3_gemm_slice *s)
-{
-	t3_fabric_charge(q->dev->fabric, s->rows + s->depth, s->rows * s->stride * s->depth * 4);
-}
-
 static uint32_t multiply(struct t3_queue *q, const struct t3_gemm_rect *block, uint32_t *bytes,
 			 uint64_t *detail)
 {
 	struct t3_gemm_run *run = t3_gemm_of(q);
 	const struct t3_gemm *g = &run->args;
-	uint32_t depth = slice_depth(run, block), size = t3_dtype_size(q->desc.dtype);
+	uint32_t depth = slice_depth(q, block), size = t3_dtype_size(q->desc.dtype);
 	struct t3_gemm_slice s = {
 		.dtype = q->desc.dtype,
 		.rows = block->rows,
@@ -85,7 +91,7 @@ static uint32_t multiply(struct t3_queue *q, const struct t3_gemm_rect *block, u
 		return T3_DESC_POISON;
 	if (!t3_work_begin(q, &s))
 		t3_gemm_multiply(&s, run);
-	charge(q, &s);
+	t3_fabric_charge(q->dev->fabric, 0, depth * work_of(q, block));
 	run->k += depth;
 	*bytes = (s.rows + s.cols) * depth * size;
 	return T3_DESC_OK;
@@ -168,6 +174,7 @@ static uint32_t store(struct t3_queue *q, const struct t3_gemm_rect *block, uint
 		status = store_space(q, at, block, bytes, detail);
 	else
 		status = store_memory(q, at, block, *bytes, detail);
+	t3_fabric_charge(q->dev->fabric, 0, t3_cost_sums(d->dtype, *bytes / size));
 	if (status == T3_DESC_OK && *bytes)
 		*done = advance(q, block, *bytes);
 	return status;

@@ -6,8 +6,9 @@
  */
 #include "queue/queue_private.h"
 
-/* An unaligned vector type of GCC and Clang. */
+/* Unaligned vector types of GCC and Clang. */
 typedef float lanes __attribute__((vector_size(16), aligned(4), may_alias));
+typedef uint32_t words __attribute__((vector_size(16), aligned(4), may_alias));
 
 /* sum[] += a * b[]. stride is a multiple of T3_GEMM_LANES, which is two vectors. */
 static void add_row(float *sum, float a, const float *b, uint32_t stride)
@@ -35,17 +36,27 @@ static void multiply_float(const struct t3_gemm_slice *s, float *sum)
 	}
 }
 
+static void add_row_i32(uint32_t *sum, uint32_t a, const uint32_t *b, uint32_t stride)
+{
+	const words value = { a, a, a, a };
+	uint32_t j;
+
+	for (j = 0; j < stride; j += T3_GEMM_LANES) {
+		*(words *)(sum + j) += value * *(const words *)(b + j);
+		*(words *)(sum + j + 4) += value * *(const words *)(b + j + 4);
+	}
+}
+
 /* Modulo 2^32. */
 static void multiply_i32(const struct t3_gemm_slice *s, uint32_t *sum)
 {
-	uint32_t b[T3_GEMM_COLUMNS], a, k, i, j;
+	uint32_t b[T3_GEMM_COLUMNS] = { 0 }, a, k, i;
 
 	for (k = 0; k < s->depth; k++) {
 		memcpy(b, s->b + k * s->b_pitch, s->cols * sizeof(*b));
 		for (i = 0; i < s->rows; i++) {
 			memcpy(&a, s->a + i * s->a_pitch + k * sizeof(a), sizeof(a));
-			for (j = 0; j < s->cols; j++)
-				sum[i * s->stride + j] += a * b[j];
+			add_row_i32(sum + i * s->stride, a, b, s->stride);
 		}
 	}
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checks a GEMM's parameters and gives the order of its output. SPEC.md section 11.7. A block
- * is the part of a tile that is summed up at a time.
+ * The order of a GEMM's output. SPEC.md section 11.7. A block is the part of a tile that is summed
+ * up at a time.
  */
 #include "queue/queue_private.h"
-
-#define AT(field) ((uint32_t)(sizeof(struct t3_descriptor) + offsetof(struct t3_gemm, field)))
-#define LEGAL	  T3_NONE32
 
 static uint32_t parts(uint32_t whole, uint32_t part)
 {
@@ -22,75 +19,6 @@ static uint32_t columns(const struct t3_descriptor *d)
 {
 	return d->row_bytes / t3_dtype_size(d->dtype);
 }
-
-/* ------------------------------------------------------------------- rules */
-
-static bool bad_pitch(uint64_t pitch, uint32_t rows, uint64_t bytes)
-{
-	return rows > 1 ? pitch < bytes : pitch != 0;
-}
-
-static bool outside(uint32_t value, uint32_t limit)
-{
-	return !value || value > limit;
-}
-
-/* Checks sizes from the outer to the inner, as each limits the next. */
-static uint32_t bad_shape(const struct t3_descriptor *d, const struct t3_gemm *g)
-{
-	if (outside(g->chunk_rows, d->rows))
-		return AT(chunk_rows);
-	if (g->first_chunk >= parts(d->rows, g->chunk_rows))
-		return AT(first_chunk);
-	if (outside(g->group_rows, g->chunk_rows))
-		return AT(group_rows);
-	if (outside(g->group_columns, columns(d)))
-		return AT(group_columns);
-	if (outside(g->tile_rows, g->group_rows))
-		return AT(tile_rows);
-	if (outside(g->tile_columns, g->group_columns))
-		return AT(tile_columns);
-	return g->raster_rows ? LEGAL : AT(raster_rows);
-}
-
-static uint32_t bad_field(const struct t3_descriptor *d, const struct t3_gemm *g)
-{
-	uint64_t a_row = (uint64_t)g->depth * t3_dtype_size(d->dtype);
-	uint32_t at;
-
-	if (outside(g->depth, T3_MAX_DEPTH))
-		return AT(depth);
-	if (bad_pitch(g->a_pitch, d->rows, a_row))
-		return AT(a_pitch);
-	if (bad_pitch(g->b_pitch, g->depth, d->row_bytes))
-		return AT(b_pitch);
-	at = bad_shape(d, g);
-	if (at != LEGAL)
-		return at;
-	if (g->flags & ~T3_GEMM_CHUNKS_UP)
-		return AT(flags);
-	return g->mbz ? AT(mbz) : LEGAL;
-}
-
-uint32_t t3_gemm_check(const struct t3_dev *dev, const struct t3_descriptor *d,
-		       const struct t3_gemm *g, uint64_t *detail)
-{
-	uint64_t last = dev->config.memory_size - 1;
-
-	*detail = bad_field(d, g);
-	if (*detail != LEGAL)
-		return T3_DESC_BAD_DESCRIPTOR;
-	*detail = g->a;
-	if (!t3_rows_fit(g->a, g->a_pitch, d->rows, g->depth * t3_dtype_size(d->dtype), last))
-		return T3_DESC_BAD_RANGE;
-	*detail = g->b;
-	if (!t3_rows_fit(g->b, g->b_pitch, g->depth, d->row_bytes, last))
-		return T3_DESC_BAD_RANGE;
-	*detail = 0;
-	return T3_DESC_OK;
-}
-
-/* ------------------------------------------------------------------- order */
 
 /* A place in the output: each part, and the number of such parts in the one around it. */
 struct place {

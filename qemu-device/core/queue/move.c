@@ -130,6 +130,8 @@ static bool has_credit(struct t3_queue *q, const struct t3_segment *segment)
 				    t3_block_routes_on_link(segment, route)))
 			return false;
 	}
+	t3_fabric_charge(q->dev->fabric, 0,
+			 (uint32_t)__builtin_popcount(segment->routes) * T3_PACKET_WORK);
 	return true;
 }
 
@@ -155,6 +157,8 @@ uint32_t t3_move_place(struct t3_queue *q, uint64_t offset, uint32_t bytes, stru
 	}
 	if (store->segment->kind == T3_SEG_REMOTE && !has_credit(q, store->segment))
 		store->bytes = 0;
+	else
+		t3_fabric_charge(q->dev->fabric, 0, T3_STORE_WORK);
 	return T3_DESC_OK;
 }
 
@@ -184,10 +188,13 @@ uint32_t t3_move_piece(struct t3_queue *q, uint32_t *bytes, uint64_t *detail)
 	uint32_t left = q->desc.row_bytes - q->col, status;
 
 	*bytes = left < T3_ENGINE_PIECE ? left : T3_ENGINE_PIECE;
-	if (q->desc.dst_kind == T3_LOC_SPACE)
-		return produce(q, data, bytes, detail);
-	status = read_source(q, data, *bytes, detail);
-	if (status == T3_DESC_OK)
-		status = write_destination(q, data, *bytes, detail);
+	if (q->desc.dst_kind == T3_LOC_SPACE) {
+		status = produce(q, data, bytes, detail);
+	} else {
+		status = read_source(q, data, *bytes, detail);
+		if (status == T3_DESC_OK)
+			status = write_destination(q, data, *bytes, detail);
+	}
+	t3_fabric_charge(q->dev->fabric, 0, t3_cost_move(&q->desc, *bytes));
 	return status;
 }

@@ -16,13 +16,13 @@ struct t3_work;
 
 /* The progress of descriptor `head`. */
 enum t3_queue_phase {
-	T3_PHASE_NONE = 0, /* it has not been read */
-	T3_PHASE_MOVE,	   /* it has moved the bytes before (row, col) */
+	T3_PHASE_NONE = 0, /* not read yet */
+	T3_PHASE_MOVE,	   /* has moved the bytes before (row, col) */
 	T3_PHASE_WAIT,	   /* its fence has not reached the value */
 	T3_PHASE_REACHED,  /* its fence reached the value, and may have changed since */
 	T3_PHASE_GEMM,	   /* see struct t3_gemm_run */
-	T3_PHASE_GANG,	   /* it waits for descriptors of other ranks, or for another run's end */
-	T3_PHASE_TIMED,	   /* it takes part in the fabric's timed run */
+	T3_PHASE_GANG,	   /* waits for descriptors of other ranks, or for another run's end */
+	T3_PHASE_TIMED,	   /* takes part in the fabric's timed run */
 };
 
 struct t3_queue {
@@ -52,6 +52,16 @@ struct t3_queue_ops {
 	void (*leave)(struct t3_queue *q);
 };
 
+/* Runnable queues in the order of service; order.c. */
+struct t3_order {
+	bool stale;		      /* a queue may have become runnable */
+	uint8_t queue[T3_MAX_QUEUES]; /* group by group */
+	uint8_t first[T3_MAX_QUEUES +
+		      1]; /* of each group, in `queue`, and the end of the last one */
+	uint32_t groups;
+	uint32_t chosen; /* group of the queue that was chosen last */
+};
+
 /* A device with its queues. */
 struct t3_queues {
 	struct t3_spaces spaces;
@@ -63,6 +73,7 @@ struct t3_queues {
 	uint32_t queue_vector;
 	uint32_t queue_pending[T3_MAX_QUEUES / 32], queue_enable[T3_MAX_QUEUES / 32];
 	struct t3_event engine;
+	struct t3_order order;		 /* derived from the queues */
 	struct t3_share engine_share;	 /* of the clients, in work of the engine */
 	uint64_t engine_turns;		 /* number of steps so far */
 	uint64_t engine_busy;		 /* time until which the engine is busy */
@@ -98,6 +109,7 @@ void t3_work_settle(struct t3_dev *dev);
 
 /* engine.c */
 void t3_engine_attach(struct t3_dev *dev);
+void t3_engine_detach(struct t3_dev *dev); /* after a function reset */
 /* Call it whenever a queue may have become runnable. */
 void t3_engine_wake(struct t3_dev *dev);
 

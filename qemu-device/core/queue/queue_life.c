@@ -118,6 +118,7 @@ uint32_t t3_queue_make(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd
 	q->ring = cmd->ring;
 	q->completions = cmd->completions;
 	q->entries = cmd->entries;
+	t3_queues(dev)->order.stale = true; /* a queue of a loaded state may be runnable */
 	t3_queue_set_state(q, T3_QUEUE_READY);
 	return T3_ADMIN_OK;
 }

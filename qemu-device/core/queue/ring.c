@@ -61,6 +61,7 @@ uint64_t t3_ring_address(const struct t3_queue *q)
 /* Copies descriptor `head`, so that later changes by the guest have no effect. */
 bool t3_ring_fetch(struct t3_queue *q)
 {
+	t3_fabric_charge(q->dev->fabric, 0, T3_HOST_WORK);
 	if (t3_host_read(q->dev, t3_ring_address(q), &q->desc, sizeof(q->desc)))
 		return true;
 	memset(&q->desc, 0, sizeof(q->desc));
@@ -80,6 +81,7 @@ static bool write_completion(struct t3_queue *q, uint32_t status, uint64_t detai
 	};
 	size_t word = offsetof(struct t3_completion, word);
 
+	t3_fabric_charge(q->dev->fabric, 0, 2 * T3_HOST_WORK);
 	if (!t3_host_write(q->dev, address, &completion, word))
 		return false;
 	return t3_host_write(q->dev, address + word, &completion.word, sizeof(completion.word));

@@ -18,7 +18,7 @@ void t3_record_fabric(struct t3_recorder *r, uint32_t type, uint64_t value);
 void t3_record_inject(struct t3_recorder *r, const struct t3_cmd_inject *inject);
 void t3_record_end(struct t3_recorder *r, uint64_t value, uint32_t size);
 void t3_record_port_end(struct t3_port *port, uint64_t value, uint32_t size);
-/* These test for a recorder and a port themselves. */
+/* The next two test for a recorder and a port themselves. */
 bool t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric);
 void t3_record_drop(struct t3_dev *dev);
 

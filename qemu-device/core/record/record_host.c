@@ -133,6 +133,14 @@ static void trace_link(void *opaque, uint32_t peer, bool down)
 		port->ops.trace_link(port->opaque, peer, down);
 }
 
+static void trace_accident(void *opaque, uint32_t peer, uint32_t kind, uint64_t sequence)
+{
+	struct t3_port *port = opaque;
+
+	if (port->ops.trace_accident)
+		port->ops.trace_accident(port->opaque, peer, kind, sequence);
+}
+
 static void trace_loss(void *opaque, uint32_t peer)
 {
 	struct t3_port *port = opaque;
@@ -163,11 +171,12 @@ static const struct t3_host_ops port_ops = {
 	.trace_block = trace_block,
 	.trace_timeout = trace_timeout,
 	.trace_link = trace_link,
+	.trace_accident = trace_accident,
 	.trace_loss = trace_loss,
 	.trace_nak = trace_nak,
 };
 
-_Static_assert(sizeof(struct t3_host_ops) == 15 * sizeof(void (*)(void)),
+_Static_assert(sizeof(struct t3_host_ops) == 16 * sizeof(void (*)(void)),
 	       "a new callback has to be passed on here");
 
 static void kick(void *opaque)
@@ -218,7 +227,7 @@ static uint64_t changed_bytes(const uint8_t *a, const uint8_t *b, uint64_t len)
 	return n;
 }
 
-static void tell(struct t3_port *port, uint64_t offset, uint64_t len)
+static void report_memory(struct t3_port *port, uint64_t offset, uint64_t len)
 {
 	struct t3_recorder *r = port->recorder;
 
@@ -246,7 +255,7 @@ static void fetch(void *opaque, uint64_t offset, uint64_t len)
 		offset += equal;
 		len -= equal;
 		changed = changed_bytes(host + offset, port->shadow + offset, len);
-		tell(port, offset, changed);
+		report_memory(port, offset, changed);
 		offset += changed;
 		len -= changed;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of record/ offer each other: record.c writes entries, record_host.c the
+ * The interface between the files of record/: record.c writes entries, record_host.c the
  * callbacks within them, and encode.c the bytes of both. SPEC.md section 14.
  */
 #ifndef T3_CORE_RECORD_PRIVATE_H

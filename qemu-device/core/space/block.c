@@ -228,13 +228,13 @@ uint32_t t3_block_room(const struct t3_segment *segment)
 /* ----------------------------------------------------- waiting for other nodes */
 
 /* A store that needs fewer slots than one that waits, waits, too. Otherwise it would always be first. */
-static bool far_is_short(const struct t3_link *link, uint32_t slots)
+static bool remote_is_short(const struct t3_link *link, uint32_t slots)
 {
-	return link->far &&
+	return link->remote &&
 	       t3_link_free_slots(link) < (slots > link->wanted ? slots : link->wanted);
 }
 
-static void reserve_far(const struct t3_segment *segment)
+static void reserve_remote(const struct t3_segment *segment)
 {
 	uint32_t left;
 
@@ -243,21 +243,21 @@ static void reserve_far(const struct t3_segment *segment)
 		struct t3_link *link = segment->space->route[route].link;
 		uint32_t slots = t3_block_routes_on_link(segment, route);
 
-		if (link->far && slots > link->wanted)
+		if (link->remote && slots > link->wanted)
 			link->wanted = slots;
 	}
 }
 
-bool t3_block_far_waits(const struct t3_segment *segment)
+bool t3_block_remote_waits(const struct t3_segment *segment)
 {
 	uint32_t left;
 
 	for (left = segment->routes; left; left &= left - 1) {
 		uint32_t route = (uint32_t)__builtin_ctz(left);
 
-		if (far_is_short(segment->space->route[route].link,
-				 t3_block_routes_on_link(segment, route))) {
-			reserve_far(segment);
+		if (remote_is_short(segment->space->route[route].link,
+				    t3_block_routes_on_link(segment, route))) {
+			reserve_remote(segment);
 			return true;
 		}
 	}
@@ -273,7 +273,7 @@ void t3_block_end_wait(const struct t3_segment *segment)
 		uint32_t route = (uint32_t)__builtin_ctz(left);
 		struct t3_link *link = segment->space->route[route].link;
 
-		if (!link->far || !link->wanted ||
+		if (!link->remote || !link->wanted ||
 		    link->wanted > t3_block_routes_on_link(segment, route))
 			continue;
 		link->wanted = 0;

@@ -70,9 +70,17 @@ static void tile_write(struct t3_space *space, uint64_t value)
 		tile_doorbell(segment, slot, tile);
 }
 
-static void live_write(struct t3_space *space, uint32_t reg, uint64_t value, uint32_t size)
+/* `offset` counts from T3_DOORBELL_BASE. */
+void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
-	if (reg == T3_DB_ARM && size == 4)
+	struct t3_space *space = &t3_spaces(dev)->space[offset / T3_PAGE_SIZE];
+	uint64_t reg = offset % T3_PAGE_SIZE;
+
+	if (space->state == T3_SPACE_FREE)
+		dev->counter[T3_COUNTER_DROPPED]++;
+	else if (space->state == T3_SPACE_FAULTED || !t3_space_live(space))
+		t3_space_drop_update(space);
+	else if (reg == T3_DB_ARM && size == 4)
 		t3_epoch_arm(space, (uint32_t)value);
 	else if (reg == T3_DB_RELEASE && size == 4)
 		t3_epoch_release(space, (uint32_t)value);
@@ -80,19 +88,6 @@ static void live_write(struct t3_space *space, uint32_t reg, uint64_t value, uin
 		tile_write(space, value);
 	else
 		bad(space, NULL, T3_NONE32);
-}
-
-/* `offset` counts from T3_DOORBELL_BASE. */
-void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
-{
-	struct t3_space *space = &t3_spaces(dev)->space[offset / T3_PAGE_SIZE];
-
-	if (space->state == T3_SPACE_FREE)
-		dev->counter[T3_COUNTER_DROPPED]++;
-	else if (space->state == T3_SPACE_FAULTED || !t3_space_live(space))
-		t3_space_drop_update(space);
-	else
-		live_write(space, offset % T3_PAGE_SIZE, value, size);
 }
 
 uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size)

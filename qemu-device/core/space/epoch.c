@@ -22,8 +22,8 @@ static struct t3_packet message(const struct t3_space *space, uint32_t type, uin
 	return packet;
 }
 
-static void tell_route(struct t3_space *space, struct t3_route *route, uint32_t type,
-		       uint32_t epoch)
+static void send_to_route(struct t3_space *space, struct t3_route *route, uint32_t type,
+			  uint32_t epoch)
 {
 	struct t3_packet packet = message(space, type, epoch);
 
@@ -34,8 +34,8 @@ static void tell_route(struct t3_space *space, struct t3_route *route, uint32_t 
 	t3_pump_control(space, route->link, &route->ctl, &packet);
 }
 
-void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint32_t state,
-			  uint32_t epoch)
+void t3_epoch_send_state(struct t3_space *space, struct t3_import *import, uint32_t state,
+			 uint32_t epoch)
 {
 	struct t3_fabric *fabric = space->dev->fabric;
 	struct t3_packet packet = message(space, T3_PKT_STATE, epoch);
@@ -48,13 +48,13 @@ void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint
 	t3_pump_control(space, fabric->link[space->dev->rank][import->rank], &import->ctl, &packet);
 }
 
-static void tell_imports(struct t3_space *space, uint32_t state, uint32_t epoch)
+static void send_states(struct t3_space *space, uint32_t state, uint32_t epoch)
 {
 	uint32_t i;
 
 	for (i = 0; i < T3_SPACE_IMPORTS; i++)
 		if (space->import[i].used)
-			t3_epoch_tell_import(space, &space->import[i], state, epoch);
+			t3_epoch_send_state(space, &space->import[i], state, epoch);
 }
 
 /*
@@ -87,15 +87,15 @@ static bool is_undone(uint32_t first_undone, uint32_t epoch)
  * From the first unfinished epoch on, targets get no more updates and sources can send none.
  * Call it before the state changes.
  */
-void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state)
+void t3_epoch_send_gone(struct t3_space *space, uint32_t state)
 {
 	uint32_t epoch = t3_epoch_first_undone(space);
 	uint32_t i;
 
 	for (i = 0; i < T3_SPACE_ROUTES; i++)
 		if (space->route[i].used && t3_key_forget(&space->route[i]))
-			tell_route(space, &space->route[i], T3_PKT_POISON, epoch);
-	tell_imports(space, state, epoch);
+			send_to_route(space, &space->route[i], T3_PKT_POISON, epoch);
+	send_states(space, state, epoch);
 }
 
 /* ------------------------------------------------------------------ arming */
@@ -164,7 +164,7 @@ static void ask_route(struct t3_space *space, struct t3_route *route)
 {
 	if (route->used && route->claim == T3_CLAIM_NONE &&
 	    !t3_epoch_route_ready(route, space->epoch))
-		tell_route(space, route, T3_PKT_ARM_QUERY, space->epoch);
+		send_to_route(space, route, T3_PKT_ARM_QUERY, space->epoch);
 }
 
 static void ask_routes(struct t3_space *space)
@@ -204,7 +204,7 @@ void t3_epoch_arm(struct t3_space *space, uint32_t epoch)
 	if (space->state != T3_SPACE_ARMING)
 		return;
 	if (prepared)
-		tell_imports(space, T3_SPACE_ARMING, epoch);
+		send_states(space, T3_SPACE_ARMING, epoch);
 	ask_routes(space);
 	t3_epoch_try_armed(space);
 }
@@ -212,7 +212,7 @@ void t3_epoch_arm(struct t3_space *space, uint32_t epoch)
 /* The space's memory is ready, so sources may send from now on. */
 void t3_epoch_prepared(struct t3_space *space)
 {
-	tell_imports(space, T3_SPACE_ARMING, space->epoch);
+	send_states(space, T3_SPACE_ARMING, space->epoch);
 	t3_epoch_try_armed(space);
 }
 

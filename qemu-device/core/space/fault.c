@@ -95,7 +95,7 @@ void t3_space_fail(struct t3_space *space, const struct t3_fault_record *what)
 		write_fault(space, &record, false);
 		return;
 	}
-	t3_epoch_tell_peers_gone(space, T3_SPACE_FAULTED);
+	t3_epoch_send_gone(space, T3_SPACE_FAULTED);
 	t3_space_stop_work(space);
 	t3_space_set_state(space, T3_SPACE_FAULTED);
 	write_fault(space, &record, true);

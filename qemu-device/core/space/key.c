@@ -10,7 +10,7 @@
 
 /* ------------------------------------------------------------------- target */
 
-static bool is_far(const struct t3_space *space, uint32_t rank)
+static bool is_remote(const struct t3_space *space, uint32_t rank)
 {
 	return space->dev->fabric->config.remote >> rank & 1;
 }
@@ -74,16 +74,16 @@ static bool is_bound_to_another(const struct t3_import *import, const struct t3_
 static bool may_claim(const struct t3_dev *dev, const struct t3_import *import,
 		      const struct t3_packet *packet)
 {
-	bool far = dev->fabric->config.remote >> packet->src_rank & 1;
+	bool remote = dev->fabric->config.remote >> packet->src_rank & 1;
 
-	return dev->config.keys >= (far ? T3_KEYS_FABRIC : T3_KEYS_NODE) &&
+	return dev->config.keys >= (remote ? T3_KEYS_FABRIC : T3_KEYS_NODE) &&
 	       import->rank_mask >> packet->src_rank & 1 && !is_bound_to_another(import, packet);
 }
 
 static uint32_t refuse(struct t3_link *link, struct t3_dev *dev)
 {
 	dev->counter[T3_COUNTER_WRONG_KEYS]++;
-	if (link->far)
+	if (link->remote)
 		link->wrong_keys++;
 	return T3_NAK_NO_GRANT;
 }
@@ -129,7 +129,7 @@ uint32_t t3_key_ask(struct t3_space *space, struct t3_route *route, const uint32
 		.src_segment = ++space->claims,
 	};
 
-	if (is_far(space, route->rank) && space->dev->config.keys != T3_KEYS_FABRIC) {
+	if (is_remote(space, route->rank) && space->dev->config.keys != T3_KEYS_FABRIC) {
 		route->used = false;
 		return T3_ADMIN_NO_ROUTE;
 	}

@@ -115,7 +115,7 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 static void answer_query(struct t3_space *space, struct t3_import *import)
 {
 	if (!space->preparing)
-		t3_epoch_tell_import(space, import, space->state, space->epoch);
+		t3_epoch_send_state(space, import, space->state, space->epoch);
 }
 
 static uint32_t receive_from_source(struct t3_space *space, const struct t3_packet *packet,

@@ -90,8 +90,8 @@ static bool is_to(const struct t3_packet *packet, const struct t3_cmd_import_set
 	       packet->dst_generation == source->src_generation;
 }
 
-static bool link_tells(const struct t3_link *link, const struct t3_space *space, uint32_t import,
-		       const struct t3_cmd_import_set *source)
+static bool link_has_state(const struct t3_link *link, const struct t3_space *space,
+			   uint32_t import, const struct t3_cmd_import_set *source)
 {
 	uint64_t seq;
 
@@ -109,8 +109,8 @@ static bool link_tells(const struct t3_link *link, const struct t3_space *space,
  * If an entry were set again for a source that is still to hear of an earlier grant's end, it would
  * take that for the end of the new one. Others may have had the entry since. NULL: any source.
  */
-bool t3_pump_tells(const struct t3_space *space, uint32_t import,
-		   const struct t3_cmd_import_set *source)
+bool t3_pump_has_state(const struct t3_space *space, uint32_t import,
+		       const struct t3_cmd_import_set *source)
 {
 	const struct t3_fabric *fabric = space->dev->fabric;
 	uint32_t rank;
@@ -118,7 +118,7 @@ bool t3_pump_tells(const struct t3_space *space, uint32_t import,
 	for (rank = 0; fabric && rank < T3_MAX_RANKS; rank++) {
 		const struct t3_link *link = fabric->link[space->dev->rank][rank];
 
-		if (link && link_tells(link, space, import, source))
+		if (link && link_has_state(link, space, import, source))
 			return true;
 	}
 	return false;

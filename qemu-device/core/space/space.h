@@ -251,13 +251,13 @@ void t3_space_drop_state(struct t3_space *space);
 
 /* epoch.c */
 bool t3_epoch_route_ready(const struct t3_route *route, uint32_t epoch);
-void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint32_t state,
-			  uint32_t epoch);
+void t3_epoch_send_state(struct t3_space *space, struct t3_import *import, uint32_t state,
+			 uint32_t epoch);
 uint32_t t3_epoch_first_undone(const struct t3_space *space);
 
 /* pump.c: a message about the entry is under way to that source. NULL: to any, as for a key. */
-bool t3_pump_tells(const struct t3_space *space, uint32_t import,
-		   const struct t3_cmd_import_set *source);
+bool t3_pump_has_state(const struct t3_space *space, uint32_t import,
+		       const struct t3_cmd_import_set *source);
 
 /* key.c. The first two return t3_admin_status, the third t3_nak. */
 uint32_t t3_key_set(struct t3_space *space, const struct t3_cmd_key_set *cmd);

@@ -101,7 +101,7 @@ void t3_space_begin_generation(struct t3_space *space)
 	uint32_t i;
 
 	if (space->state != T3_SPACE_FAULTED)
-		t3_epoch_tell_peers_gone(space, T3_SPACE_FAULTED);
+		t3_epoch_send_gone(space, T3_SPACE_FAULTED);
 	t3_space_stop_work(space);
 	t3_lanes_forget(dev);
 	unmap_segments(space, true);
@@ -125,7 +125,7 @@ void t3_space_disable(struct t3_space *space)
 	if (!t3_space_live(space))
 		return;
 	if (space->state != T3_SPACE_FAULTED)
-		t3_epoch_tell_peers_gone(space, T3_SPACE_DISABLED);
+		t3_epoch_send_gone(space, T3_SPACE_DISABLED);
 	t3_space_stop_work(space);
 	t3_space_set_state(space, T3_SPACE_DISABLED);
 	t3_notify_state(space);

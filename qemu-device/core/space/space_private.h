@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of space/ offer each other. Of the other rooms only state/ includes it. */
+/* The interface between the files of space/. Of the other rooms only state/ includes it. */
 #ifndef T3_CORE_SPACE_PRIVATE_H
 #define T3_CORE_SPACE_PRIVATE_H
 
@@ -39,7 +39,7 @@ void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_
 /* The target has taken the route's key, or refused it. */
 void t3_epoch_route_answered(struct t3_space *space, struct t3_route *route);
 void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const uint32_t *generation);
-void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state);
+void t3_epoch_send_gone(struct t3_space *space, uint32_t state);
 void t3_epoch_segment_tracked(struct t3_segment *segment);
 void t3_epoch_segment_acked(struct t3_segment *segment, uint32_t bytes);
 
@@ -161,7 +161,7 @@ void t3_block_make_room(const struct t3_segment *segment);
  * Must a store wait until another node makes room? Then slots are reserved for it, so that tiles and
  * queues do not take them. They are until it has stored, or cannot any more.
  */
-bool t3_block_far_waits(const struct t3_segment *segment);
+bool t3_block_remote_waits(const struct t3_segment *segment);
 void t3_block_end_wait(const struct t3_segment *segment);
 /* Sends an update on every route. The caller has checked t3_block_room(). */
 void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
@@ -179,7 +179,7 @@ uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
 			   const uint8_t *payload);
 
 /* poison.c: would an update use poisoned memory? `where` is the first such address. */
-/* These bytes in a tile's row, and the tile's record. */
+/* Looks at bytes in a tile's row, and at the tile's record. */
 bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row, uint32_t col,
 			 uint32_t bytes, uint64_t *where);
 bool t3_poison_in_run(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,

@@ -205,7 +205,7 @@ bool t3_aperture_waits(struct t3_dev *dev, uint64_t offset, uint32_t size)
 	if (!space || space->state != T3_SPACE_ARMED)
 		return false;
 	segment = t3_segment_at(space, offset - space->aperture);
-	return segment && segment->kind == T3_SEG_REMOTE && t3_block_far_waits(segment);
+	return segment && segment->kind == T3_SEG_REMOTE && t3_block_remote_waits(segment);
 }
 
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)

@@ -25,17 +25,18 @@
 #define T3_STATE_COUNTERS	  (8 * T3_COUNTER_COUNT)
 #define T3_STATE_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed")
 T3_STATE_SIZE(t3_event, 32);
-T3_STATE_SIZE(t3_clock, 56); /* background: set when the fabric is made; stalled: within a call */
+T3_STATE_SIZE(t3_clock, 312); /* job: of what is attached; stalled: within a call */
 T3_STATE_SIZE(t3_share, 2064);
 T3_STATE_SIZE(t3_ctl, 88);
 T3_STATE_SIZE(t3_link_injection, 88);
 T3_STATE_SIZE(t3_rank_injection, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
-T3_STATE_SIZE(t3_link,
-	      84448); /* ops: callbacks; far, wanted, idle, wrong_keys: not across a load */
+T3_STATE_SIZE(
+	t3_link,
+	84456); /* ops: callbacks; remote, wanted, idle, wrong_keys, stood: not across a load */
 T3_STATE_SIZE(t3_gang, 64);
-T3_STATE_SIZE(t3_fabric, 17792); /* ops: callbacks; peer: connected anew */
+T3_STATE_SIZE(t3_fabric, 18048); /* ops: callbacks; peer: connected anew */
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
@@ -46,11 +47,12 @@ T3_STATE_SIZE(t3_space, 10128); /* recent, recent_at: a cache */
 T3_STATE_SIZE(t3_entry, 64);	/* busy: within a store; apart: unused */
 T3_STATE_SIZE(t3_lane, 160);	/* counts are added before a state is saved; the rest is derived */
 T3_STATE_SIZE(t3_tracker, 32);	/* recent: where to look first */
-T3_STATE_SIZE(t3_dev, 248 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_spaces, 10344 + T3_STATE_COUNTERS); /* ops; slots: what is placed */
-T3_STATE_SIZE(t3_queues, 29400 + T3_STATE_COUNTERS); /* ops; bounce: within a step; work: settled */
-T3_STATE_SIZE(t3_gangs, 31456 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_front, 31720 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_dev, 256 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_spaces, 10352 + T3_STATE_COUNTERS); /* ops; slots: what is placed */
+/* ops; bounce: within a step; work: settled; order: derived */
+T3_STATE_SIZE(t3_queues, 29552 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_gangs, 31608 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_front, 31872 + T3_STATE_COUNTERS);
 #endif
 
 struct t3_stream {

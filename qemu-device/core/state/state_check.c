@@ -29,17 +29,13 @@ static const char *check_ready(const struct t3_segment *segment)
 	return NULL;
 }
 
-static uint32_t first_route(const struct t3_segment *segment)
-{
-	return segment->routes ? (uint32_t)__builtin_ctz(segment->routes) : 0;
-}
-
 static const char *check_cursor(const struct t3_segment *segment)
 {
+	uint32_t first = segment->routes ? (uint32_t)__builtin_ctz(segment->routes) : 0;
 	struct t3_tile_shape shape;
 
 	if (segment->cur_first == T3_TILE_NONE)
-		return segment->cur_route == first_route(segment)
+		return segment->cur_route == first
 			       ? NULL
 			       : "a segment without a block is not at its first route";
 	if (segment->cur_first >= segment->tiles || segment->cur_first % segment->block_tiles ||
@@ -77,15 +73,6 @@ static const char *check_word(const struct t3_segment *segment)
 				segment->acked_bytes == segment->send_bytes)
 		return "a segment's count of acknowledged bytes contradicts its word";
 	return NULL;
-}
-
-static const char *check_segment(const struct t3_segment *segment)
-{
-	const char *broken = check_ready(segment);
-
-	if (!broken)
-		broken = check_cursor(segment);
-	return broken ? broken : check_word(segment);
 }
 
 /* ------------------------------------------------------------------ spaces */
@@ -150,8 +137,13 @@ static const char *check_space(const struct t3_space *space)
 
 	if (!broken)
 		broken = t3_prepare_check(space);
-	for (i = 0; i < space->seg_count && !broken; i++)
-		broken = check_segment(space->sorted[i]);
+	for (i = 0; i < space->seg_count && !broken; i++) {
+		broken = check_ready(space->sorted[i]);
+		if (!broken)
+			broken = check_cursor(space->sorted[i]);
+		if (!broken)
+			broken = check_word(space->sorted[i]);
+	}
 	if (!broken && space->dev->fabric)
 		broken = check_peers(space);
 	return broken;
@@ -159,22 +151,11 @@ static const char *check_space(const struct t3_space *space)
 
 /* ----------------------------------------------------------------- tracker */
 
-static bool twice_in_set(const struct t3_tracker *tracker, uint32_t index)
-{
-	const struct t3_entry *entry = &tracker->entry[index];
-	uint32_t i;
-
-	for (i = index / tracker->ways * tracker->ways; i < index; i++)
-		if (tracker->entry[i].segment == entry->segment &&
-		    tracker->entry[i].tile == entry->tile)
-			return true;
-	return false;
-}
-
 static const char *check_entry(const struct t3_tracker *tracker, uint32_t index)
 {
 	const struct t3_entry *entry = &tracker->entry[index];
 	const struct t3_space *space = entry->segment->space;
+	uint32_t i;
 
 	if (!t3_space_live(space) || space->state == T3_SPACE_FAULTED)
 		return "a tracker entry is of a space that accepts no updates";
@@ -187,8 +168,10 @@ static const char *check_entry(const struct t3_tracker *tracker, uint32_t index)
 		return "a tracker entry's count is out of range";
 	if (entry->used > tracker->clock)
 		return "a tracker entry's last use is in the future";
-	if (twice_in_set(tracker, index))
-		return "the tracker has two entries for a tile";
+	for (i = index / tracker->ways * tracker->ways; i < index; i++)
+		if (tracker->entry[i].segment == entry->segment &&
+		    tracker->entry[i].tile == entry->tile)
+			return "the tracker has two entries for a tile";
 	return NULL;
 }
 

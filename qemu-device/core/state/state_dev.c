@@ -168,44 +168,27 @@ static void visit_prepares(struct t3_stream *s, struct t3_dev *dev)
 
 enum owner { OWNER_ROUTE, OWNER_IMPORT, OWNER_KINDS };
 
-static struct t3_ctl *ctl_of(struct t3_space *space, uint32_t owner, uint32_t index)
-{
-	return owner == OWNER_ROUTE ? &space->route[index].ctl : &space->import[index].ctl;
-}
-
-/* The route or import of its space that a control packet is a member of. */
-static void place_of(const struct t3_ctl *ctl, uint32_t *owner, uint32_t *index)
-{
-	uint32_t i;
-
-	for (i = 0; i < T3_SPACE_ROUTES; i++) {
-		if (ctl == &ctl->space->route[i].ctl) {
-			*owner = OWNER_ROUTE;
-			*index = i;
-		}
-		if (ctl == &ctl->space->import[i].ctl) {
-			*owner = OWNER_IMPORT;
-			*index = i;
-		}
-	}
-}
-
 _Static_assert(T3_SPACE_ROUTES == T3_SPACE_IMPORTS, "one loop finds both");
 
+/* A control packet is saved by the route or import of its space that it is a member of. */
 static struct t3_ctl *visit_ctl(struct t3_stream *s, struct t3_dev *dev, struct t3_link *link,
 				struct t3_ctl *ctl)
 {
 	struct t3_space *space = visit_space_ref(s, dev, ctl ? ctl->space : NULL);
-	uint32_t owner = 0, index = 0;
+	uint32_t owner = 0, index = 0, i;
 
-	if (ctl)
-		place_of(ctl, &owner, &index);
+	for (i = 0; ctl && i < T3_SPACE_ROUTES; i++) {
+		if (ctl != &ctl->space->route[i].ctl && ctl != &ctl->space->import[i].ctl)
+			continue;
+		owner = ctl == &ctl->space->route[i].ctl ? OWNER_ROUTE : OWNER_IMPORT;
+		index = i;
+	}
 	t3_stream_below(s, &owner, OWNER_KINDS, "a control packet's owner is unknown");
 	t3_stream_below(s, &index, T3_SPACE_ROUTES, "a control packet's owner is out of range");
 	if (s->loading) {
 		if (s->refused)
 			return NULL;
-		ctl = ctl_of(space, owner, index);
+		ctl = owner == OWNER_ROUTE ? &space->route[index].ctl : &space->import[index].ctl;
 		if (!t3_stream_rule(s, !ctl->link, "a control packet is on a list twice"))
 			return NULL;
 		ctl->space = space;

@@ -70,16 +70,6 @@ static const char *check_responses(const struct t3_link *link)
 	return NULL;
 }
 
-/* A packet that is held back arrives later than its slot says. */
-static const char *check_arrival(const struct t3_link *link)
-{
-	if ((link->deliver < link->next) != !!link->on_arrival.pos)
-		return "a link's packets on the wire contradict its arrival event";
-	if (link->on_arrival.pos && link->on_arrival.time < slot_of(link, link->deliver)->arrival)
-		return "a packet's arrival event is before its arrival time";
-	return NULL;
-}
-
 /* An event must be scheduled if something waits for it. Otherwise the link would hang. */
 static const char *check_events(const struct t3_link *link)
 {
@@ -91,11 +81,16 @@ static const char *check_events(const struct t3_link *link)
 		return "a link is in use, but its source rank has no device";
 	if (!!link->resp_count != !!link->on_response.pos)
 		return "a link's responses contradict its response event";
-	if ((unanswered && !link->far) != !!link->on_timeout.pos)
+	if ((unanswered && !link->remote) != !!link->on_timeout.pos)
 		return "a link's unanswered packets contradict its timeout event";
 	if (t3_turn_waits(link) && !link->on_pump.pos && !unanswered)
 		return "packets wait for a link, but no event will send them";
-	return check_arrival(link);
+	if ((link->deliver < link->next) != !!link->on_arrival.pos)
+		return "a link's packets on the wire contradict its arrival event";
+	/* A packet that is held back arrives later than its slot says. */
+	if (link->on_arrival.pos && link->on_arrival.time < slot_of(link, link->deliver)->arrival)
+		return "a packet's arrival event is before its arrival time";
+	return NULL;
 }
 
 static const char *check_link(const struct t3_link *link)
@@ -163,16 +158,6 @@ static const char *check_in_flight(const struct t3_space *space)
 	return NULL;
 }
 
-static const char *check_spaces(const struct t3_dev *dev)
-{
-	const char *broken = NULL;
-	uint32_t i;
-
-	for (i = 0; !broken && (i = t3_space_next(dev, i)) < T3_MAX_SPACES; i++)
-		broken = check_in_flight(&t3_spaces(dev)->space[i]);
-	return broken;
-}
-
 /* ------------------------------------------------------------------- fabric */
 
 static const char *check_clock(const struct t3_fabric *fabric)
@@ -189,7 +174,7 @@ static const char *check_clock(const struct t3_fabric *fabric)
 const char *t3_fabric_check(const struct t3_fabric *fabric)
 {
 	const char *broken = check_clock(fabric);
-	uint32_t a, b;
+	uint32_t a, b, id;
 
 	for (a = 0; a < T3_MAX_RANKS && !broken; a++)
 		for (b = 0; b < T3_MAX_RANKS && !broken; b++)
@@ -199,7 +184,9 @@ const char *t3_fabric_check(const struct t3_fabric *fabric)
 		if (fabric->dev[a])
 			broken = t3_check_dev(fabric->dev[a]);
 	for (a = 0; a < T3_MAX_RANKS && !broken; a++)
-		if (fabric->dev[a])
-			broken = check_spaces(fabric->dev[a]);
+		for (id = 0; fabric->dev[a] && !broken &&
+			     (id = t3_space_next(fabric->dev[a], id)) < T3_MAX_SPACES;
+		     id++)
+			broken = check_in_flight(&t3_spaces(fabric->dev[a])->space[id]);
 	return broken ? broken : t3_gang_check(fabric);
 }

@@ -55,21 +55,17 @@ static void visit_link_injection(struct t3_stream *s, struct t3_link_injection *
  * t3_poison_add() keeps ranges sorted, with gaps between them. They may lie beyond the device's
  * memory, because they may be older than the device.
  */
-static bool range_fits(const struct t3_rank_injection *injected, const struct t3_poison *range,
-		       uint32_t i)
-{
-	return range->start % T3_POISON_GRANULE == 0 && range->end % T3_POISON_GRANULE == 0 &&
-	       range->start < range->end && (!i || injected->poison[i - 1].end < range->start);
-}
-
 static void visit_range(struct t3_stream *s, struct t3_rank_injection *injected, uint32_t i)
 {
 	struct t3_poison range = injected->poison[i];
+	bool fits;
 
 	t3_stream_u64(s, &range.start);
 	t3_stream_u64(s, &range.end);
-	if (!s->loading || !t3_stream_rule(s, range_fits(injected, &range, i),
-					   "a poisoned range is empty, misaligned or out of order"))
+	fits = range.start % T3_POISON_GRANULE == 0 && range.end % T3_POISON_GRANULE == 0 &&
+	       range.start < range.end && (!i || injected->poison[i - 1].end < range.start);
+	if (!s->loading ||
+	    !t3_stream_rule(s, fits, "a poisoned range is empty, misaligned or out of order"))
 		return;
 	injected->poison[i] = range;
 	injected->poisons = i + 1;
@@ -87,17 +83,6 @@ static void visit_rank_injection(struct t3_stream *s, struct t3_fabric *fabric, 
 		visit_range(s, injected, i);
 }
 
-static void visit_slot(struct t3_stream *s, struct t3_slot *slot)
-{
-	t3_stream_bytes(s, &slot->packet, sizeof(slot->packet));
-	t3_stream_time(s, &slot->arrival);
-	t3_stream_bool(s, &slot->answered);
-	if (s->loading &&
-	    !t3_stream_rule(s, slot->packet.length <= T3_PACKET_PAYLOAD, "a packet is too long"))
-		return;
-	t3_stream_bytes(s, slot->payload, slot->packet.length);
-}
-
 static void visit_slots(struct t3_stream *s, struct t3_link *link)
 {
 	uint64_t seq;
@@ -106,8 +91,16 @@ static void visit_slots(struct t3_stream *s, struct t3_link *link)
 	    !t3_stream_rule(s, link->una <= link->next && link->next - link->una <= T3_LINK_SLOTS,
 			    "a link holds more packets than slots"))
 		return;
-	for (seq = link->una; seq < link->next && !s->refused; seq++)
-		visit_slot(s, &link->slot[seq % T3_LINK_SLOTS]);
+	for (seq = link->una; seq < link->next && !s->refused; seq++) {
+		struct t3_slot *slot = &link->slot[seq % T3_LINK_SLOTS];
+
+		t3_stream_bytes(s, &slot->packet, sizeof(slot->packet));
+		t3_stream_time(s, &slot->arrival);
+		t3_stream_bool(s, &slot->answered);
+		if (!s->loading || t3_stream_rule(s, slot->packet.length <= T3_PACKET_PAYLOAD,
+						  "a packet is too long"))
+			t3_stream_bytes(s, slot->payload, slot->packet.length);
+	}
 }
 
 static void visit_responses(struct t3_stream *s, struct t3_link *link)

@@ -4,7 +4,9 @@
 
 /* ---------------------------------------------------------------- segments */
 
-static void describe_map(const struct t3_segment *segment, struct t3_cmd_seg_map *cmd)
+/* The commands that would make the segment. The space's number is left out: the stream has it once. */
+static void describe(const struct t3_segment *segment, struct t3_cmd_seg_map *cmd,
+		     struct t3_cmd_seg_staging *staging)
 {
 	cmd->segment = segment->index;
 	cmd->kind = segment->kind;
@@ -25,26 +27,10 @@ static void describe_map(const struct t3_segment *segment, struct t3_cmd_seg_map
 	cmd->target_segment = segment->target_segment;
 	cmd->target_row = segment->target_row;
 	cmd->target_col = segment->target_col;
-}
-
-static void describe_staging(const struct t3_segment *segment, struct t3_cmd_seg_staging *cmd)
-{
-	cmd->segment = segment->index;
-	cmd->address = segment->staging;
-	cmd->slot_stride = segment->slot_stride;
-	cmd->slots = segment->slots;
-}
-
-static void visit_seg_counts(struct t3_stream *s, struct t3_seg_counts *counts)
-{
-	t3_stream_u64(s, &counts->stores);
-	t3_stream_u64(s, &counts->doorbells);
-	t3_stream_u64(s, &counts->local_bytes);
-	t3_stream_u64(s, &counts->remote_bytes);
-	t3_stream_u64(s, &counts->triggers);
-	t3_stream_u64(s, &counts->dma_bytes);
-	t3_stream_u64(s, &counts->link_bytes);
-	t3_stream_u64(s, &counts->nmc_elements);
+	staging->segment = segment->index;
+	staging->address = segment->staging;
+	staging->slot_stride = segment->slot_stride;
+	staging->slots = segment->slots;
 }
 
 static void visit_progress(struct t3_stream *s, struct t3_segment *segment)
@@ -67,19 +53,23 @@ static void visit_progress(struct t3_stream *s, struct t3_segment *segment)
 	t3_stream_u32(s, &segment->cur_tile);
 	t3_stream_u32(s, &segment->cur_row);
 	t3_stream_u32(s, &segment->cur_col);
-	visit_seg_counts(s, &segment->counts);
+	t3_stream_u64(s, &segment->counts.stores);
+	t3_stream_u64(s, &segment->counts.doorbells);
+	t3_stream_u64(s, &segment->counts.local_bytes);
+	t3_stream_u64(s, &segment->counts.remote_bytes);
+	t3_stream_u64(s, &segment->counts.triggers);
+	t3_stream_u64(s, &segment->counts.dma_bytes);
+	t3_stream_u64(s, &segment->counts.link_bytes);
+	t3_stream_u64(s, &segment->counts.nmc_elements);
 }
 
-/* The commands are saved without the space's number, which the stream has once. */
 static void visit_segment(struct t3_stream *s, struct t3_space *space, struct t3_segment *segment)
 {
 	struct t3_cmd_seg_map map = { 0 };
 	struct t3_cmd_seg_staging staging = { 0 };
 
-	if (!s->loading) {
-		describe_map(segment, &map);
-		describe_staging(segment, &staging);
-	}
+	if (!s->loading)
+		describe(segment, &map, &staging);
 	t3_stream_bytes(s, &map, sizeof(map));
 	t3_stream_bytes(s, &staging, sizeof(staging));
 	if (s->loading) {
@@ -95,15 +85,6 @@ static void visit_segment(struct t3_stream *s, struct t3_space *space, struct t3
 	visit_progress(s, segment);
 }
 
-static void visit_segments(struct t3_stream *s, struct t3_space *space)
-{
-	uint32_t count = space->seg_count, i;
-
-	t3_stream_below(s, &count, T3_SPACE_SEGMENTS + 1, "a space has too many segments");
-	for (i = 0; i < count && !s->refused; i++)
-		visit_segment(s, space, space->sorted[i]);
-}
-
 /* ------------------------------------------------------- routes and imports */
 
 /* Indices must ascend, so that none occurs twice. */
@@ -115,9 +96,11 @@ static uint32_t visit_index(struct t3_stream *s, uint32_t index, uint32_t from, 
 	return index;
 }
 
-static void visit_target(struct t3_stream *s, struct t3_space *space, uint32_t index)
+/* ROUTE_CLAIM's result, and the target, which a route that was refused has not. */
+static void visit_route(struct t3_stream *s, struct t3_space *space, uint32_t index)
 {
 	struct t3_route *route = &space->route[index];
+	uint32_t claim = route->claim, nak = route->nak, serial = route->serial;
 	struct t3_cmd_route_set cmd = {
 		.route = index,
 		.peer_rank = route->rank,
@@ -126,46 +109,27 @@ static void visit_target(struct t3_stream *s, struct t3_space *space, uint32_t i
 		.peer_import = route->import,
 	};
 
-	t3_stream_u32(s, &cmd.peer_rank);
-	t3_stream_u32(s, &cmd.peer_space);
-	t3_stream_u32(s, &cmd.peer_generation);
-	t3_stream_u32(s, &cmd.peer_import);
-	if (s->loading && !t3_stream_rule(s, t3_route_set(space, &cmd) == T3_ADMIN_OK,
-					  "ROUTE_SET refuses a saved route"))
-		return;
-	t3_stream_bool(s, &route->dead);
-	t3_stream_u32(s, &route->peer_state);
-	t3_stream_u32(s, &route->peer_epoch);
-	t3_stream_u32(s, &route->dead_epoch);
-}
-
-/* What ROUTE_CLAIM has made of a route. */
-static struct t3_route visit_claim(struct t3_stream *s, const struct t3_route *route)
-{
-	uint32_t claim = route->claim, nak = route->nak, serial = route->serial;
-
 	t3_stream_below(s, &claim, T3_CLAIM_REFUSED + 1, "a route's claim is unknown");
 	t3_stream_below(s, &nak, T3_ROUTE_NO_ANSWER + 1, "a route's refusal is unknown");
 	t3_stream_below(s, &serial, 1u << 16, "the number of a route's claim is out of range");
-	return (struct t3_route){
-		.claim = (uint8_t)claim,
-		.nak = (uint8_t)nak,
-		.serial = (uint16_t)serial,
-	};
-}
-
-/* One that was refused leads nowhere. */
-static void visit_route(struct t3_stream *s, struct t3_space *space, uint32_t index)
-{
-	struct t3_route *route = &space->route[index], claim = visit_claim(s, route);
-
-	if (claim.claim != T3_CLAIM_REFUSED)
-		visit_target(s, space, index);
+	if (claim != T3_CLAIM_REFUSED) {
+		t3_stream_u32(s, &cmd.peer_rank);
+		t3_stream_u32(s, &cmd.peer_space);
+		t3_stream_u32(s, &cmd.peer_generation);
+		t3_stream_u32(s, &cmd.peer_import);
+		if (s->loading && !t3_stream_rule(s, t3_route_set(space, &cmd) == T3_ADMIN_OK,
+						  "ROUTE_SET refuses a saved route"))
+			return;
+		t3_stream_bool(s, &route->dead);
+		t3_stream_u32(s, &route->peer_state);
+		t3_stream_u32(s, &route->peer_epoch);
+		t3_stream_u32(s, &route->dead_epoch);
+	}
 	if (!s->loading || s->refused)
 		return;
-	route->claim = claim.claim;
-	route->nak = claim.nak;
-	route->serial = claim.serial;
+	route->claim = (uint8_t)claim;
+	route->nak = (uint8_t)nak;
+	route->serial = (uint16_t)serial;
 }
 
 /* The source of an entry without a key, or one that a source has claimed. */
@@ -244,28 +208,13 @@ static bool is_kept(const struct t3_route *route)
 	return route->used || route->claim != T3_CLAIM_NONE;
 }
 
-static uint32_t count_routes(const struct t3_space *space)
-{
-	uint32_t i, count = 0;
-
-	for (i = 0; i < T3_SPACE_ROUTES; i++)
-		count += is_kept(&space->route[i]);
-	return count;
-}
-
-static uint32_t count_imports(const struct t3_space *space)
-{
-	uint32_t i, count = 0;
-
-	for (i = 0; i < T3_SPACE_IMPORTS; i++)
-		count += space->import[i].used || space->import[i].keyed;
-	return count;
-}
-
 static void visit_routes(struct t3_stream *s, struct t3_space *space)
 {
-	uint32_t count = count_routes(space), index = 0;
+	uint32_t count = 0, index;
 
+	for (index = 0; index < T3_SPACE_ROUTES; index++)
+		count += is_kept(&space->route[index]);
+	index = 0;
 	t3_stream_below(s, &count, T3_SPACE_ROUTES + 1, "a space has too many routes");
 	for (; count && !s->refused; count--, index++) {
 		while (!s->loading && !is_kept(&space->route[index]))
@@ -279,8 +228,11 @@ static void visit_routes(struct t3_stream *s, struct t3_space *space)
 
 static void visit_imports(struct t3_stream *s, struct t3_space *space)
 {
-	uint32_t count = count_imports(space), index = 0;
+	uint32_t count = 0, index;
 
+	for (index = 0; index < T3_SPACE_IMPORTS; index++)
+		count += space->import[index].used || space->import[index].keyed;
+	index = 0;
 	t3_stream_below(s, &count, T3_SPACE_IMPORTS + 1, "a space has too many imports");
 	for (; count && !s->refused; count--, index++) {
 		while (!s->loading && !space->import[index].used && !space->import[index].keyed)
@@ -294,18 +246,10 @@ static void visit_imports(struct t3_stream *s, struct t3_space *space)
 
 /* ------------------------------------------------------------------ spaces */
 
-static void visit_claims(struct t3_stream *s, struct t3_space *space)
-{
-	uint32_t claims = space->claims;
-
-	t3_stream_below(s, &claims, 1u << 16, "a space's number of claims is out of range");
-	space->claims = (uint16_t)claims;
-}
-
 /* `fresh` is saved as epoch 0, because no space is armed with epoch 0. */
 static void visit_life(struct t3_stream *s, struct t3_space *space)
 {
-	uint32_t state = space->state;
+	uint32_t state = space->state, claims = space->claims;
 
 	t3_stream_below(s, &state, T3_SPACE_DEAD, "a space's state is unknown");
 	if (s->loading) {
@@ -319,7 +263,8 @@ static void visit_life(struct t3_stream *s, struct t3_space *space)
 	t3_stream_u32(s, &space->faults);
 	t3_stream_u64(s, &space->dropped);
 	t3_stream_u32(s, &space->in_flight);
-	visit_claims(s, space);
+	t3_stream_below(s, &claims, 1u << 16, "a space's number of claims is out of range");
+	space->claims = (uint16_t)claims;
 	t3_stream_u32(s, &space->segs_left);
 }
 
@@ -336,6 +281,7 @@ static void visit_space(struct t3_stream *s, struct t3_dev *dev, uint32_t id)
 		.event_area = space->event_area,
 		.client = space->client,
 	};
+	uint32_t count = space->seg_count, i;
 
 	t3_stream_u64(s, &cmd.aperture_offset);
 	t3_stream_u64(s, &cmd.size);
@@ -353,22 +299,18 @@ static void visit_space(struct t3_stream *s, struct t3_dev *dev, uint32_t id)
 	visit_life(s, space);
 	visit_routes(s, space);
 	visit_imports(s, space);
-	visit_segments(s, space);
-}
-
-static uint32_t count_spaces(const struct t3_dev *dev)
-{
-	uint32_t id, count = 0;
-
-	for (id = 0; (id = t3_space_next(dev, id)) < T3_MAX_SPACES; id++)
-		count++;
-	return count;
+	t3_stream_below(s, &count, T3_SPACE_SEGMENTS + 1, "a space has too many segments");
+	for (i = 0; i < count && !s->refused; i++)
+		visit_segment(s, space, space->sorted[i]);
 }
 
 void t3_visit_spaces(struct t3_stream *s, struct t3_dev *dev)
 {
-	uint32_t count = count_spaces(dev), id = 0;
+	uint32_t count = 0, id;
 
+	for (id = 0; (id = t3_space_next(dev, id)) < T3_MAX_SPACES; id++)
+		count++;
+	id = 0;
 	t3_stream_below(s, &count, T3_MAX_SPACES + 1, "there are too many spaces");
 	for (; count && !s->refused; count--, id++) {
 		if (!s->loading)

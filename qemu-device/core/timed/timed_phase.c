@@ -128,7 +128,7 @@ static void enter(struct timed_device *d, uint32_t phase)
 	if (phase == T3_TIMED_PHASES) {
 		d->phase = T3_TIMED_PHASES;
 		d->sim->done++;
-	} else if (phase == T3_TIMED_GEMM) { /* it runs already */
+	} else if (phase == T3_TIMED_GEMM) { /* the GEMM runs already */
 		d->phase = T3_TIMED_GEMM;
 		d->phase_started = 0;
 		d->beside = false;

@@ -101,7 +101,7 @@ uint32_t timed_node_ranks(const struct t3_timed_workload *w); /* of one node */
 /* A level of the group: a ring over the ranks of a node, or over the nodes. */
 enum timed_level { TIMED_IN_NODE, TIMED_OVER_NODES, TIMED_LEVELS };
 
-/* What a ring at this level passes on: a chunk of the output, or a part of a chunk. */
+/* The pieces that a ring at this level passes on: a chunk of the output, or parts of a chunk. */
 struct timed_ring_shape {
 	uint32_t ranks;
 	uint32_t numbers; /* of pieces, for each chunk */
@@ -187,7 +187,7 @@ enum timed_owner {
 };
 
 /*
- * Who adds a request sets its number, bytes, kind, owner and update. They are apart, so that the
+ * The caller that adds a request sets number, bytes, kind, owner and update. They are apart, so that the
  * compiler does not load several at once that were stored one by one: a host waits for that.
  */
 struct timed_request {
@@ -266,10 +266,10 @@ void timed_cache_written(struct timed_device *d);
 
 enum timed_slot_state {
 	TIMED_SLOT_IDLE,
-	TIMED_SLOT_LOADING, /* it loads operands, while it may compute the step before */
-	TIMED_SLOT_WAITING, /* it waits for its compute unit */
-	TIMED_SLOT_LAST,    /* it computes its last step */
-	TIMED_SLOT_STORING, /* it stores its tile */
+	TIMED_SLOT_LOADING, /* loads operands, while it may compute the step before */
+	TIMED_SLOT_WAITING, /* waits for its compute unit */
+	TIMED_SLOT_LAST,    /* computes its last step */
+	TIMED_SLOT_STORING, /* stores its tile */
 	TIMED_SLOT_BLOCKED, /* its stores wait for the link */
 };
 
@@ -386,7 +386,7 @@ struct timed_entry {
 	uint64_t used;
 };
 
-/* What the tracker knows of a tile, whether its record is in an entry or in memory. */
+/* The tracker's knowledge of a tile, whether its record is in an entry or in memory. */
 struct timed_tile {
 	uint16_t left;	  /* pieces that are not complete */
 	uint16_t filling; /* reads of its record under way: completions wait for them */
@@ -502,7 +502,7 @@ struct timed_ops {
 /* A message takes at least a nanosecond, which bounds the number of messages in flight. */
 #define TIMED_SHORTEST_PS TIMED_NS
 
-/* What moving so many bytes takes, in ps. Few sizes occur, each many times. */
+/* Times to move so many bytes, in ps. Few sizes occur, each many times. */
 struct timed_cost {
 	uint32_t entries; /* of each channel's queue; 0: not computed yet */
 	uint32_t memory, update;

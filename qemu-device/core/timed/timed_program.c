@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each program does with each collective. SPEC.md section 8.1. */
+/* Programs and the collectives that each of them runs. SPEC.md section 8.1. */
 #include "timed/timed_private.h"
 
 const char *t3_timed_program_name(enum t3_timed_program program)
@@ -44,7 +44,7 @@ bool t3_timed_runs(enum t3_timed_program program, enum t3_timed_collective colle
 	}
 }
 
-/* What t3-mca-ag triggers, and an all-to-all's messages, would have to pass from node to node. */
+/* No program of t3-mca-ag, whose triggers would have to pass from node to node, and no all-to-all. */
 bool t3_timed_over_nodes(enum t3_timed_program program, enum t3_timed_collective collective)
 {
 	return t3_timed_runs(program, collective) && t3_timed_reduces(collective) &&

@@ -37,7 +37,7 @@ static uint32_t chunk_pieces(const struct timed_shape *shape)
 
 /* ---------------------------------------------------------------------- cuts */
 
-/* What decides between two cuts; smaller is better. */
+/* The cost that decides between two cuts; smaller is better. */
 struct cut_cost {
 	uint64_t tiles;	 /* that are computed, ragged ones as full ones */
 	uint64_t panels; /* rows of A and columns of B that a chunk reads */
