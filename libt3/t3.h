@@ -5,7 +5,7 @@
  * These rules hold for every function, unless its comment says otherwise:
  *  - 0 is success. A negative errno is failure. Nothing is printed. A failed call changes nothing.
  *  - Any ioctl may also fail with -ENODEV (the device was removed) or -ENOMEM.
- *  - -EINVAL means that an argument is NULL or outside its range.
+ *  - -EINVAL means that an argument is NULL or outside its range. t3_refusal() says which field.
  *  - Sizes, offsets and columns are bytes. Epochs are 32-bit and never 0.
  *  - Deadlines are absolute nanoseconds of CLOCK_MONOTONIC. INT64_MAX never ends. 0 asks once and
  *    does not wait. t3_deadline() makes one.
@@ -29,11 +29,11 @@
  *
  * A checked store takes microseconds. The checker needs SIGSEGV: install a handler of your own
  * before the first space. The checker is a shared object, libt3-check.so.0, installed beside libt3.
- * When it is missing, a line on stderr says that nothing is checked.
+ * When it is missing or cannot work, a line on stderr says that nothing is checked.
  *
  * A device that is unplugged and a space that is destroyed lose their mappings. A later store to
  * the aperture or a doorbell raises SIGBUS. Waits then return -ENODEV, or -ENOENT when the space
- * was destroyed during the wait.
+ * was destroyed.
  */
 #ifndef T3_H
 #define T3_H
@@ -105,6 +105,25 @@ T3_API int t3_device_open_fd(int fd, struct t3_device **dev);
  */
 T3_API int t3_device_explain(const char *path, int error, char *text, size_t size);
 
+/*
+ * Get the field that made this thread's last call fail: which struct, which value, what is allowed.
+ * error is what that call returned. The driver's names are those of t3_accel.h. Where the library
+ * itself has refused a field, request is 0, the struct is of this header, and serial counts these.
+ *
+ * Most errors come from the driver. A function that refuses a NULL or a state by itself keeps no
+ * field: then the refusal is that of an earlier call with the same error, if there was one. Errors:
+ * -ENODATA: no call of this thread has failed with this error since the last one that failed
+ * otherwise. -EINVAL: also an error that is not negative.
+ */
+T3_API int t3_refusal(int error, struct drm_t3_refusal *refusal);
+
+/*
+ * Write a refusal in words, such as "drm_t3_segment_map.pitch is 60; allowed: 64 to 16777216". The
+ * text is always terminated, and empty when no field is known. Returns the length that the whole
+ * text needs, as snprintf() does.
+ */
+T3_API int t3_refusal_text(const struct drm_t3_refusal *refusal, char *text, size_t size);
+
 /* Close the device. Destroy its spaces, buffers and queues first. NULL is allowed. */
 T3_API void t3_device_close(struct t3_device *dev);
 
@@ -156,7 +175,7 @@ enum t3_device_counter {
 /*
  * Allocate zeroed device memory. The size is rounded up to pages.
  * Errors: -EINVAL: size is 0 or above the device's memory. -ENOSPC: no free range is long enough.
- * -EDQUOT: above the limit of an open file (t3_device_info()).
+ * -EDQUOT: above the limit of the user (t3_device_info()).
  */
 T3_API int t3_buffer_create(struct t3_device *dev, uint64_t size, struct t3_buffer **buffer);
 /*
@@ -197,7 +216,7 @@ T3_API uint64_t t3_buffer_size(const struct t3_buffer *buffer);
  * Create an output address space over a buffer. Byte x of the space is byte x of the buffer.
  * max_tiles is the number of tiles of all its segments together, 1 .. 2^20.
  * Errors: -EBUSY: the buffer is behind another space. -ENOSPC: no space, aperture or device memory
- * is left. -EDQUOT: above the limit of an open file. -EOPNOTSUPP: the buffer is not memory of this
+ * is left. -EDQUOT: above the limit of the user. -EOPNOTSUPP: the buffer is not memory of this
  * device. -EIO: the function was reset during the call. Also those of mmap().
  */
 T3_API int t3_space_create(struct t3_device *dev, struct t3_buffer *buffer, uint32_t max_tiles,
@@ -289,8 +308,8 @@ T3_API int t3_desc_locate(const struct t3_segment_desc *desc, uint32_t row, uint
  *  - dma: the update stays here. Each tile goes to the peer when its count is reached.
  *
  * Errors: -EINVAL: index, geometry, range or enumeration. -EEXIST: the index is in use, or segments
- * overlap. -ENOSPC: more tiles than max_tiles, or the device has no segment left. -EDQUOT: the open
- * file has as many segments as it may. -EBUSY: the space is not idle. -ENOENT: no such import.
+ * overlap. -ENOSPC: more tiles than max_tiles, or the device has no segment left. -EDQUOT: the
+ * user has as many segments as he may. -EBUSY: the space is not idle. -ENOENT: no such import.
  * -EACCES: the grant does not allow the target segment or op. -EOWNERDEAD: the grant was revoked,
  * or its space no longer exists. -ERANGE: outside the target segment, or its type differs.
  */
@@ -314,7 +333,7 @@ T3_API int t3_staging_bind(struct t3_space *space, uint32_t segment, struct t3_b
 
 /* ------------------------------------------------------------------- grants */
 
-/* What t3_grant_import() returns. Later versions may add fields at the end. */
+/* The result of t3_grant_import(). Later versions may add fields at the end. */
 struct t3_import_info {
 	uint64_t segment_mask;
 	uint32_t op_mask; /* bit i: enum drm_t3_op i */
@@ -337,8 +356,8 @@ T3_API int t3_grant_export_to(struct t3_space *space, uint32_t rank_mask, uint64
 			      uint32_t op_mask, int *fd, uint32_t *grant);
 
 /*
- * A grant that leaves its machine: bytes to be copied anywhere. Whoever has them may bind the grant,
- * so give them to one peer only, on a way that others cannot read.
+ * A grant that leaves its machine: bytes to be copied anywhere. Whoever has them may bind the
+ * grant, so give them to one peer only, on a way that others cannot read.
  */
 struct t3_key {
 	unsigned char bytes[56]; /* struct drm_t3_key */
@@ -353,13 +372,14 @@ struct t3_key {
 T3_API int t3_key_export(struct t3_space *space, uint32_t rank_mask, uint64_t segment_mask,
 			 uint32_t op_mask, struct t3_key *key, uint32_t *grant);
 /*
- * As t3_grant_import(), with a key. info->segment_mask and op_mask are what the key says. The target
- * device judges the key. It tells no more than yes or no. The call may wait for it up to 10 s.
- * Errors: -EACCES: the target refused the key: wrong, for another rank, used by another space,
+ * As t3_grant_import(), with a key. info->segment_mask and op_mask are what the key says. The
+ * target device judges the key. It tells no more than yes or no. The call may wait for it up to 10
+ * s. Errors: -EACCES: the target refused the key: wrong, for another rank, used by another space,
  * revoked, or the space was reset. -EINVAL: not a key. -EXDEV: another fabric. -EHOSTUNREACH: no
  * link to that rank, or no device there. -ETIMEDOUT: the target did not answer. -EDQUOT: this user
  * showed 8 wrong keys; one more is allowed each second. -EOPNOTSUPP, -EPERM: as t3_key_export().
- * -EBUSY, -ENOSPC: as t3_grant_import(). -EEXIST: an import from the same entry is not released yet.
+ * -EBUSY, -ENOSPC: as t3_grant_import(). -EEXIST: an import from the same entry is not released
+ * yet.
  */
 T3_API int t3_key_import(struct t3_space *space, const struct t3_key *key, uint32_t *import,
 			 struct t3_import_info *info);
@@ -390,7 +410,8 @@ T3_API int64_t t3_deadline(uint64_t timeout_ns);
 /*
  * Start epoch e with one doorbell store and no system call. The space must be IDLE. e is the last
  * epoch + 1, or any epoch after a create or reset. Else the space raises a fault (BAD_ARM).
- * Errors: -EIO: the space is already FAULTED.
+ * Errors: -EIO: the space is already FAULTED. -ENOENT: it was destroyed by other means than this
+ * handle.
  */
 T3_API int t3_arm(struct t3_space *space, uint32_t epoch);
 /*
@@ -412,9 +433,10 @@ T3_API void t3_space_set_spin(struct t3_space *space, uint64_t ns);
  * Wait until the space is armed in an epoch, or until the segments in mask have made the progress
  * `what`. Mask 0 means all segments, and with T3_DELIVERED that the space is COMPLETE. An epoch
  * that was released before counts as reached.
- * Errors: -ETIMEDOUT. -EIO: the space is FAULTED, see t3_space_fault(). -ENODEV: also when the
- * event area says DEAD. -ENOENT: the space was destroyed during the wait. -EINVAL: also a mask with
- * a segment that is not mapped.
+ * Errors: -ETIMEDOUT. -EIO: the space is FAULTED, see t3_space_fault(); also for segments whose
+ * progress came before the fault. -ENODEV: also when the event area says DEAD. -ENOENT: the space
+ * was destroyed by other means, or during the wait. -EINVAL: also a mask with a segment that is not
+ * mapped.
  */
 T3_API int t3_wait_armed(struct t3_space *space, uint32_t epoch, int64_t deadline_ns);
 T3_API int t3_wait(struct t3_space *space, uint32_t epoch, uint64_t mask, enum t3_progress what,
@@ -529,9 +551,10 @@ T3_API uint32_t t3_slot_consumed(const struct t3_space *space, uint32_t segment,
 
 /*
  * Create a queue for jobs of the device. Its jobs run in order. priority is 0 .. 3, and 3 goes
- * first. After a destroy the jobs in the queue still run to their end. Destroying NULL is allowed.
- * Errors: -EOPNOTSUPP: the device has no queues. -EACCES: a priority above 0 needs CAP_SYS_NICE.
- * -EDQUOT: the open file has as many queues as it may. -ENOSPC: all queues are in use.
+ * first. After a destroy the jobs in the queue still run to their end, until the device is closed:
+ * that ends them; their fences say so (t3_fence_wait()). Destroying NULL is allowed. Errors:
+ * -EOPNOTSUPP: the device has no queues. -EACCES: a priority above 0 needs CAP_SYS_NICE. -EDQUOT:
+ * the user has as many queues as he may. -ENOSPC: all queues are in use.
  */
 T3_API int t3_queue_create(struct t3_device *dev, uint32_t priority, struct t3_queue **queue);
 T3_API void t3_queue_destroy(struct t3_queue *queue);
@@ -568,18 +591,17 @@ struct t3_gemm_desc {
  * fence does not cover what the space sends on: use t3_wait() for that.
  * Errors: -EINVAL: sizes, an operand outside its buffer, or both or neither of space and c.buffer.
  * -EOPNOTSUPP: the device has no GEMM, or a buffer is not its memory. -EFBIG: rows * columns *
- * depth is above DRM_T3_GEMM_WORK_MAX. -EBUSY: 1024 jobs of the queue have not ended. -EMFILE:
- * there is no fence, but the job runs.
+ * depth is above DRM_T3_GEMM_WORK_MAX. -EBUSY: 1024 jobs of the queue have not ended, or the
+ * jobs of the user need too much time (t3(4)). -EMFILE: there is no fence, but the job runs.
  */
 T3_API int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc, int *fence);
 
 /*
  * Submit a job of one command of t3_accel.h, such as struct drm_t3_copy. command is its head, and
  * size the size of the whole struct, at most DRM_T3_SUBMIT_STRIDE_MAX. Operands name buffers by
- * t3_buffer_handle(). *fence is as above.
- * Errors: those of the command in t3_accel.h, mostly -EINVAL, -ENOENT and -EOPNOTSUPP. -EINVAL: also
- * size. -E2BIG: the driver does not know all of the struct. -EFBIG: the work is too much for a job.
- * -EBUSY, -EMFILE: as above.
+ * t3_buffer_handle(). *fence is as above. Errors: those of the command in t3_accel.h, mostly
+ * -EINVAL, -ENOENT and -EOPNOTSUPP. -EINVAL: also size. -E2BIG: the driver does not know all of the
+ * struct. -EFBIG: the work is too much for a job. -EBUSY, -EMFILE: as above.
  */
 T3_API int t3_queue_job(struct t3_queue *queue, const struct drm_t3_command *command, size_t size,
 			int *fence);
@@ -615,7 +637,8 @@ struct t3_timed_desc {
  * Errors: -EINVAL: a struct is outside its buffer, not aligned or over a page's end, or the two
  * overlap. -EOPNOTSUPP: the fabric was made without timed=on, or a buffer is device memory or not
  * of this device. -EBUSY, -EMFILE: as above. The job itself ends with, by t3_fence_wait(): -EINVAL:
- * the args. -ENOMEM. -ECANCELED: another rank has left the run. -ETIME ("Timed runs" in t3_accel.h).
+ * the args. -ENOMEM. -ECANCELED: another rank has left the run. -ETIME ("Timed runs" in
+ * t3_accel.h).
  */
 T3_API int t3_queue_timed(struct t3_queue *queue, const struct t3_timed_desc *desc, int *fence);
 

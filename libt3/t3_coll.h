@@ -54,8 +54,9 @@ struct t3_comm_desc {
  * -EADDRNOTAVAIL: MASTER_ADDR has no address, or at rank 0 none of this machine; or there are several
  * nodes, and this one has no address that others can reach (T3_NODE_ADDRESS). -EADDRINUSE: the
  * port is taken. -EEXIST: the rank is taken. -EPROTO: a rank has another protocol version, or is no
- * rank of libt3. -ENOTUNIQ: two ranks are on one device. -EXDEV: a rank is on another fabric. -EDOM: a rank has another number of ranks, or T3_JOB.
- * -EPIPE: a rank has ended. -ETIMEDOUT: a rank did not come. -EMFILE.
+ * rank of libt3. -ENOTUNIQ: two ranks are on one device. -EXDEV: a rank is on another fabric. -EDOM:
+ * a rank has another number of ranks, or T3_JOB. -EPIPE: a rank has ended. -ETIMEDOUT: a rank did
+ * not come. -EMFILE. -EFBIG: RLIMIT_FSIZE is below the memory that the ranks share.
  */
 T3_API int t3_comm_create(struct t3_device *dev, const struct t3_comm_desc *desc,
 			  int64_t deadline_ns, struct t3_comm **comm);
@@ -85,9 +86,10 @@ struct t3_bootstrap_desc {
  * -EINVAL. The library cannot interrupt it: the deadline holds from its end on. Of the environment
  * T3_NODE_ADDRESS alone is read: where ranks of other nodes reach this one.
  * Errors: what all_gather returns, or -EIO for a result above 0. -EINVAL. -EPROTO: it brought no
- * cards of libt3's ranks in their order, or a rank has another version. -EPIPE: a rank cannot join,
+ * records of libt3's ranks in their order, or a rank has another version. -EPIPE: a rank cannot join,
  * or has ended. -EXDEV: a rank is on another fabric. -EADDRNOTAVAIL: there are several nodes, and
- * this one has no address. -EEXIST, -ENOTUNIQ, -EDOM, -EPERM, -ETIMEDOUT, -EMFILE as above.
+ * this one has no address. -EEXIST, -ENOTUNIQ, -EDOM, -EPERM, -ETIMEDOUT, -EMFILE, -EFBIG
+ * as above.
  */
 T3_API int t3_comm_create_bootstrap(struct t3_device *dev, const struct t3_bootstrap_desc *desc,
 				    int64_t deadline_ns, struct t3_comm **comm);
@@ -183,11 +185,13 @@ struct t3_plan_desc {
  * their plans in the same order. The call succeeds or fails at all ranks, unless a rank does not
  * come at all. They get the error of the lowest rank that had one. t3_comm_error() says why.
  * Errors after which the communicator can go on: -EINVAL: the desc is not valid, or the ranks'
- * differ, or their nodes do not fit HIERARCHICAL. -EFBIG: its chunks need more tiles (2^20), more segments (64) or longer rows than a space
- * has. -EHOSTUNREACH: the algorithm needs a link that does not exist. Also those of
- * t3_buffer_create(), t3_space_create(), the mappings and t3_grant_export().
+ * differ, or their nodes do not fit HIERARCHICAL. -EFBIG: its chunks need more tiles (2^20), more
+ * segments (64) or longer rows than a space has. -EHOSTUNREACH: the algorithm needs a link that does
+ * not exist. Also those of t3_buffer_create(), t3_space_create(), the mappings and
+ * t3_grant_export().
  * Errors after which only a destroy is possible: -ETIMEDOUT. -EPIPE: a rank has ended. -EPROTO: a
- * rank is in another call or has another protocol version.
+ * rank is in another call or has another protocol version. -EFBIG: RLIMIT_FSIZE is below the memory
+ * that the ranks share.
  */
 T3_API int t3_plan_create(struct t3_comm *comm, const struct t3_plan_desc *desc,
 			  int64_t deadline_ns, struct t3_plan **plan);
@@ -218,8 +222,8 @@ T3_API uint32_t t3_plan_order(const struct t3_plan *plan, uint32_t i);
 
 /*
  * Errors of all of them: -EIO: the space is FAULTED, because another rank has ended or failed, or
- * because of wrong stores. -ENODEV. After these only destroy the plan: each later call returns the
- * same. t3_plan_error() says why.
+ * because of wrong stores. -ENODEV. -ENOENT: the plan's space was destroyed by other means. After
+ * these only destroy the plan: each later call returns the same. t3_plan_error() says why.
  */
 
 /*
@@ -303,7 +307,10 @@ T3_API uint32_t t3_plan_epoch(const struct t3_plan *plan);
 /* The same as t3_space_set_spin(), for the plan's space. */
 T3_API void t3_plan_set_spin(struct t3_plan *plan, uint64_t ns);
 /*
- * Return the last failure as a sentence, or "" when there was none. Never NULL.
+ * Return the last failure of a call with the plan as a sentence, or "" when there was none. Never
+ * NULL.
+ *  - After a call out of turn or with a wrong argument it names the argument, its value, and what is
+ *    allowed. An element that is put twice is named with its tile and chunk.
  *  - After a timeout it tells the first tile that is not complete and what it lacks, and a rank
  *    that has not put its part. A wait with deadline 0 is no timeout.
  *  - After a fault it tells what the device recorded, and which rank was first.

@@ -15,7 +15,7 @@
  *  - updates by GEMM jobs and peers;
  *  - staging images that are filled without t3_stage_tile();
  *  - stores by system calls, which fail with EFAULT;
- *  - stores after the program has replaced the handler of SIGSEGV.
+ *  - stores after the program has replaced the handler of SIGSEGV, or by threads that block it.
  *
  * Of a tile that a producer has staged in part, all bytes count as missing, because none has been
  * applied. t3_producer_missing() is exact there. A setcc to memory is reported as no plain move,
@@ -62,7 +62,7 @@ struct check_event {
 	uint64_t tile;	       /* CHECK_NONE: none */
 	uint32_t row, col;
 	uint32_t slot;
-	const void *earlier; /* who stored there before, or NULL for nobody */
+	const void *earlier; /* code that stored there before, or NULL */
 };
 
 /* A tile in a staging slot. ring: the number of its last doorbell, from 1 on; 0 for none. */
@@ -93,7 +93,7 @@ struct t3_check {
 	uint32_t said;		    /* the epoch whose missing stores were reported */
 	bool jobs;		    /* jobs also write here */
 	unsigned char *count;	    /* number of stores of each byte */
-	const void **last;	    /* who stored last to each 8 bytes */
+	const void **last;	    /* code that stored last to each 8 bytes */
 	struct check_segment segment[T3_SEGMENTS];
 	struct {
 		uint32_t grant;
@@ -105,8 +105,8 @@ struct t3_check {
 
 /* ------------------------------------ what struct t3_hooks leads to, file by file */
 
-/* trap.c: installs the handler of SIGSEGV */
-bool t3_check_begin(bool goes_on);
+/* trap.c: installs the handler of SIGSEGV, and tries it. Returns NULL, or why it does not work. */
+const char *t3_check_begin(bool goes_on);
 /* check.c */
 int t3_check_create(struct t3_space *space, uint64_t aperture_offset);
 void t3_check_destroy(struct t3_space *space);

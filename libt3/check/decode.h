@@ -11,7 +11,7 @@ enum insn_source {
 	INSN_HIGH_BYTE, /* ah, ch, dh, bh: reg 0 .. 3 */
 	INSN_IMMEDIATE,
 	INSN_VECTOR_LOW,  /* of xmm reg */
-	INSN_VECTOR_HIGH, /* its bytes 8 .. 15 */
+	INSN_VECTOR_HIGH, /* bytes 8 .. 15 of it */
 	INSN_OTHER,	  /* not one store of 1 to 8 bytes: length 0, width if known */
 };
 

@@ -14,7 +14,8 @@ struct lack {
 	struct t3_tile tile;
 	uint32_t share;
 	uint64_t bytes;
-	const void *near; /* who stored last before the first missing byte, or else after it */
+	const void
+		*near; /* code that stored last before the first missing byte, or else after it */
 };
 
 static uint64_t place(const struct lack *lack, uint32_t row, uint32_t col)

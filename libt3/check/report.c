@@ -127,34 +127,12 @@ static const struct {
 	[CHECK_MISSING] = { "stores are missing", NULL },
 };
 
-static void say_place(const struct t3_check *check, const struct check_event *event)
+/* Write the store, its place in the space, and its place in the segment. */
+static void say_event(const struct t3_check *check, const struct check_event *event)
 {
 	const struct check_segment *segment = &check->segment[event->segment % T3_SEGMENTS];
 	struct t3_tile tile;
 
-	if (event->segment >= T3_SEGMENTS)
-		return;
-	if (!segment->mapped) {
-		t3_check_say("  segment %u is not mapped\n", event->segment);
-		return;
-	}
-	t3_check_say("  segment %u (%s %s)", event->segment, t3_kind_name(segment->kind),
-		     t3_dtype_name(segment->desc.dtype));
-	if (event->tile == CHECK_NONE)
-		t3_check_say(", row %u, byte %u; a row has %u bytes\n", event->row, event->col,
-			     segment->desc.row_bytes);
-	else if (t3_desc_tile(&segment->desc, event->tile, &tile))
-		t3_check_say(", tile %llu of %llu\n", (unsigned long long)event->tile,
-			     (unsigned long long)t3_desc_tiles(&segment->desc));
-	else
-		t3_check_say(", tile %llu (rows %u .. %u, bytes %u .. %u of a row)\n",
-			     (unsigned long long)event->tile, tile.row, tile.row + tile.rows - 1,
-			     tile.col, tile.col + tile.row_bytes - 1);
-}
-
-/* Write what was done, the place in the space, and the place in the segment. */
-static void say_event(const struct t3_check *check, const struct check_event *event)
-{
 	t3_check_say("  %s", event->what);
 	if (event->width)
 		t3_check_say(" of %u bytes", event->width);
@@ -163,7 +141,23 @@ static void say_event(const struct t3_check *check, const struct check_event *ev
 			     (void *)(check->shown + event->offset));
 	t3_check_say("\n  rank %u, space %u, %s, epoch %u\n", check->rank, check->space->handle,
 		     t3_state_name(event->state), event->epoch);
-	say_place(check, event);
+	if (event->segment < T3_SEGMENTS && !segment->mapped)
+		t3_check_say("  segment %u is not mapped\n", event->segment);
+	if (event->segment < T3_SEGMENTS && segment->mapped) {
+		t3_check_say("  segment %u (%s %s)", event->segment, t3_kind_name(segment->kind),
+			     t3_dtype_name(segment->desc.dtype));
+		if (event->tile == CHECK_NONE)
+			t3_check_say(", row %u, byte %u; a row has %u bytes\n", event->row,
+				     event->col, segment->desc.row_bytes);
+		else if (t3_desc_tile(&segment->desc, event->tile, &tile))
+			t3_check_say(", tile %llu of %llu\n", (unsigned long long)event->tile,
+				     (unsigned long long)t3_desc_tiles(&segment->desc));
+		else
+			t3_check_say(", tile %llu (rows %u .. %u, bytes %u .. %u of a row)\n",
+				     (unsigned long long)event->tile, tile.row,
+				     tile.row + tile.rows - 1, tile.col,
+				     tile.col + tile.row_bytes - 1);
+	}
 	if (event->tile != CHECK_NONE && event->offset == CHECK_NONE)
 		t3_check_say("  slot %u\n", event->slot);
 	if (event->tile != CHECK_NONE && event->width && event->segment < T3_SEGMENTS)

@@ -3,11 +3,10 @@
  * Finds the function and line of an address. The dynamic linker gives the object. libdw gives
  * lines, and functions that the linker does not know, where it is installed (elfutils' libdwfl.h).
  */
-#define _GNU_SOURCE /* dladdr1 */
+#define _GNU_SOURCE /* dladdr */
 #include "check/check.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,13 +102,13 @@ static int add_line(char *text, size_t size, void *module, uint64_t address)
 	return file ? snprintf(text, size, " %s:%d", file, number) : 0;
 }
 
-/* For the program itself the linker has argv[0], which may be no path. */
-static void find_object(const struct link_map *map, const Dl_info *info, char *path, size_t size)
+/* For the program itself the linker has no path, or argv[0]. */
+static void find_path(const struct t3_object *object, char *path, size_t size)
 {
-	ssize_t length = *map->l_name ? -1 : readlink("/proc/self/exe", path, size - 1);
+	ssize_t length = object->is_program ? readlink("/proc/self/exe", path, size - 1) : -1;
 
 	if (length < 0)
-		snprintf(path, size, "%s", info->dli_fname);
+		snprintf(path, size, "%s", object->path);
 	else
 		path[length] = 0;
 }
@@ -119,28 +118,28 @@ void t3_symbol_text(const void *address, bool exact, char *text, size_t size)
 {
 	uint64_t at = (uintptr_t)address - !exact;
 	const char *function = NULL;
-	struct link_map *map = NULL;
+	struct t3_object object;
 	Dl_info info = { 0 };
-	char object[256];
+	char path[256];
 	void *module;
 	int used;
 
-	if (!dladdr1((void *)(uintptr_t)at, &info, (void **)&map, RTLD_DL_LINKMAP) || !map) {
+	if (!t3_object_find((void *)(uintptr_t)at, &object)) {
 		snprintf(text, size, "%p", address);
 		return;
 	}
-	find_object(map, &info, object, sizeof(object));
+	find_path(&object, path, sizeof(path));
 	module = find_module(at);
 	if (module)
 		function = dwfl.function(module, at);
-	if (!function)
+	if (!function && dladdr((void *)(uintptr_t)at, &info))
 		function = info.dli_sname;
-	at -= map->l_addr;
-	used = snprintf(text, size, "%p %s (%s+%#llx)", address, function ? function : "?", object,
+	at -= object.bias;
+	used = snprintf(text, size, "%p %s (%s+%#llx)", address, function ? function : "?", path,
 			(unsigned long long)at);
 	if (used < 0 || (size_t)used >= size)
 		return;
-	if (!add_line(text + used, size - (size_t)used, module, at + map->l_addr))
-		snprintf(text + used, size - (size_t)used, "; addr2line -fe %s %#llx", object,
+	if (!add_line(text + used, size - (size_t)used, module, at + object.bias))
+		snprintf(text + used, size - (size_t)used, "; addr2line -fe %s %#llx", path,
 			 (unsigned long long)at);
 }

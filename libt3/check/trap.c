@@ -6,8 +6,11 @@
 #define _GNU_SOURCE /* REG_RIP */
 #include "check/check.h"
 
+#include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "check/decode.h"
@@ -72,21 +75,6 @@ static uintptr_t read_address(const ucontext_t *context, const struct insn *insn
 
 /* ---------------------------------------------------------------------- trap */
 
-static void report_other(struct t3_check *check, struct check_event *event)
-{
-	t3_check_lock();
-	event->mistake = CHECK_NO_MOVE;
-	t3_check_now(check, event);
-	t3_check_place(check, event);
-	t3_check_report(check, event);
-	if (t3_check_goes_on)
-		t3_check_say("  It cannot be made here: this is the end.\n");
-	t3_check_flush();
-	t3_check_goes_on = false;
-	t3_check_unlock();
-	t3_check_end();
-}
-
 static void emulate(struct t3_check *check, ucontext_t *context, uintptr_t trapped)
 {
 	const uint8_t *code = (const uint8_t *)context->uc_mcontext.gregs[REG_RIP];
@@ -97,8 +85,19 @@ static void emulate(struct t3_check *check, ucontext_t *context, uintptr_t trapp
 	event.what = insn.name;
 	event.width = insn.width;
 	event.offset = read_address(context, &insn, trapped) - check->shown;
-	if (insn.source == INSN_OTHER)
-		report_other(check, &event);
+	if (insn.source == INSN_OTHER) {
+		t3_check_lock();
+		event.mistake = CHECK_NO_MOVE;
+		t3_check_now(check, &event);
+		t3_check_place(check, &event);
+		t3_check_report(check, &event);
+		if (t3_check_goes_on)
+			t3_check_say("  It cannot be made here: this is the end.\n");
+		t3_check_flush();
+		t3_check_goes_on = false;
+		t3_check_unlock();
+		t3_check_end();
+	}
 	t3_check_one(check, &event, read_value(context, &insn));
 	context->uc_mcontext.gregs[REG_RIP] += insn.length;
 }
@@ -130,52 +129,144 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 	}
 }
 
+/* ----------------------------------------------------------------- self-test */
+
+/*
+ * A program that translates this one, such as valgrind, may show a handler registers of some time
+ * before, and load these when the handler returns. The checker would then make other stores than
+ * the program, without a word. So stores of known values are trapped before the first space exists.
+ */
+static struct {
+	unsigned char *page; /* read-only; NULL: no test runs */
+	sigjmp_buf back;
+	bool resumes;	/* after the store; else at `back`, by memory alone */
+	uint32_t traps; /* of this store */
+	uint64_t value; /* as the handler saw it */
+	uintptr_t address;
+} probe;
+
+static void take_probe(ucontext_t *context, uintptr_t trapped)
+{
+	struct insn insn;
+
+	t3_insn_decode((const uint8_t *)context->uc_mcontext.gregs[REG_RIP], &insn);
+	probe.value = read_value(context, &insn);
+	probe.address = read_address(context, &insn, trapped);
+	if (++probe.traps > 1 || !probe.resumes)
+		siglongjmp(probe.back, 1);
+	context->uc_mcontext.gregs[REG_RIP] += insn.length;
+}
+
+/* All registers change after the store: a translator may then write back the last values alone. */
+static void probe_general(void *at, uint64_t value)
+{
+	__asm__ volatile("movq %0, %%rcx\n\t"
+			 "movq %1, %%rax\n\t"
+			 "movq %%rax, (%%rcx)\n\t"
+			 "xorl %%eax, %%eax\n\t"
+			 "xorl %%ecx, %%ecx" ::"r"(at),
+			 "r"(value)
+			 : "rax", "rcx", "cc", "memory");
+}
+
+static void probe_vector(void *at, uint64_t value)
+{
+	__asm__ volatile("movq %0, %%rcx\n\t"
+			 "movq %1, %%xmm0\n\t"
+			 "movq %%xmm0, (%%rcx)\n\t"
+			 "pxor %%xmm0, %%xmm0\n\t"
+			 "xorl %%ecx, %%ecx" ::"r"(at),
+			 "r"(value)
+			 : "xmm0", "rcx", "cc", "memory");
+}
+
+static bool is_trapped(void (*store)(void *at, uint64_t value), uint32_t offset, uint64_t value,
+		       bool resumes)
+{
+	probe.resumes = resumes;
+	probe.traps = 0;
+	if (!sigsetjmp(probe.back, 0))
+		store(probe.page + offset, value);
+	return probe.traps == 1 && probe.value == value &&
+	       probe.address == (uintptr_t)probe.page + offset;
+}
+
+static bool registers_are_right(void)
+{
+	void *page = mmap(NULL, T3_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool right;
+
+	if (page == MAP_FAILED)
+		return false;
+	probe.page = page;
+	right = is_trapped(probe_general, 8, 0x1122334455667788, false) &&
+		is_trapped(probe_vector, 16, 0x99aabbccddeeff00, false) &&
+		is_trapped(probe_general, 24, 0x8f9e6d7c4b5a2938, true) &&
+		is_trapped(probe_vector, 32, 0x0f1e2d3c5a4b7869, true);
+	probe.page = NULL;
+	munmap(page, T3_PAGE);
+	return right;
+}
+
 static void on_trap(int sig, siginfo_t *info, void *arg)
 {
 	ucontext_t *context = arg;
+	uintptr_t address = (uintptr_t)info->si_addr;
 	struct t3_check *check = NULL;
+	bool probed = false;
 	int error = errno;
 
 	if (info->si_code > 0 && context->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_WRITE) {
+		probed = probe.page && address - (uintptr_t)probe.page < T3_PAGE;
 		t3_check_lock();
-		check = t3_check_find((uintptr_t)info->si_addr);
+		check = t3_check_find(address);
 		t3_check_unlock();
 	}
-	if (check)
-		emulate(check, context, (uintptr_t)info->si_addr);
+	if (probed)
+		take_probe(context, address);
+	else if (check)
+		emulate(check, context, address);
 	else
 		pass_on(sig, info, arg);
 	errno = error;
 }
 
-/* SA_NODEFER: the real store may fault, and that fault is for the program's own handler. */
-static bool install(void)
+/* Called once: a libt3 that is unloaded and loaded again finds this state unchanged. */
+const char *t3_check_begin(bool goes_on)
 {
+	/* SA_NODEFER: the real store may fault, and that fault is for the program's own handler. */
 	struct sigaction action = {
 		.sa_sigaction = on_trap,
 		.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK,
 	};
+	static bool begun;
+	sigset_t blocked;
 
-	return !sigaction(SIGSEGV, &action, &before);
+	t3_check_goes_on = goes_on;
+	if (begun)
+		return NULL;
+	/* The kernel ends a process by a SIGSEGV that its thread blocks. */
+	if (!pthread_sigmask(SIG_BLOCK, NULL, &blocked) && sigismember(&blocked, SIGSEGV))
+		return "this thread blocks SIGSEGV, by which stores are caught";
+	if (sigaction(SIGSEGV, &action, &before))
+		return "SIGSEGV cannot be caught";
+	/* Not while another thread has the lock, which a child could not take any more. */
+	pthread_atfork(t3_check_lock, t3_check_unlock, t3_check_unlock);
+	begun = registers_are_right();
+	if (begun)
+		return NULL;
+	sigaction(SIGSEGV, &before, NULL);
+	return "what runs this program shows a signal's handler wrong registers, as valgrind does; "
+	       "run it without that";
 }
 
 #else
 
 /* Other processors' stores are not decoded. There only libt3's own stores are checked. */
-static bool install(void)
+const char *t3_check_begin(bool goes_on)
 {
-	return true;
+	t3_check_goes_on = goes_on;
+	return NULL;
 }
 
 #endif
-
-/* Happens once: a libt3 that is unloaded and loaded again finds this state unchanged. */
-bool t3_check_begin(bool goes_on)
-{
-	static bool begun;
-
-	t3_check_goes_on = goes_on;
-	if (!begun)
-		begun = install();
-	return begun;
-}

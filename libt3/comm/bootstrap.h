@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How ranks meet that have no directory: an all-gather carries a card of each rank. For the files of
- * room comm alone.
+ * How ranks join that have no directory: an all-gather carries a record of each rank. For the files
+ * of room comm alone.
  *
- *	create.c -> gather.c -> the caller's all-gather, or the rendezvous
- *	                     -> node.c: who is on this node
- *	                     -> far.c: how the others are reached
- *	                     -> join.c: connect by the names on the cards
+ *	create.c -> bootstrap.c -> the caller's all-gather, or the rendezvous
+ *	                        -> node.c: which ranks are on this node
+ *	                        -> remote.c: addresses of the ranks on other nodes
+ *	                        -> join.c: connect by the names in the records
  */
 #ifndef T3_COMM_BOOTSTRAP_H
 #define T3_COMM_BOOTSTRAP_H
 
 #include "comm/private.h"
 
-/* Cards and frames of the rendezvous are little-endian. So are all machines that T3 runs on. */
+/* Records and frames of the rendezvous are little-endian. So are all machines that T3 runs on. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs are sent as they are");
 
 /*
@@ -25,8 +25,8 @@ struct comm_node {
 	uint64_t net;		/* number of the network namespace */
 };
 
-/* What a rank tells all others. The fields up to bytes never change. */
-struct comm_card {
+/* The record of a rank, for all others. The fields up to bytes never change. */
+struct comm_record {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t bytes; /* of this struct */
@@ -38,17 +38,17 @@ struct comm_card {
 	unsigned char name[COMM_NAME_BYTES]; /* of the socket that it listens at */
 };
 
-_Static_assert(sizeof(struct comm_card) == 72, "a card has no holes");
+_Static_assert(sizeof(struct comm_record) == 72, "a record has no holes");
 
-/* What a create function was told by its caller or by the environment. */
+/* The arguments of a create function, from its caller or from the environment. */
 struct comm_request {
 	uint32_t rank;
 	uint32_t ranks;
 	int64_t deadline_ns;
-	const char *dir; /* NULL: they meet by all_gather */
+	const char *dir; /* NULL: the ranks join by all_gather */
 	t3_all_gather_fn all_gather;
 	void *ctx;
-	const char *gather_text; /* says why all_gather failed; NULL: it does not say */
+	const char *gather_text; /* why all_gather failed; NULL: unknown */
 	char *text;		 /* never NULL, as text_size is never 0 */
 	size_t text_size;
 };
@@ -67,20 +67,20 @@ struct comm_rendezvous {
 #pragma GCC visibility push(hidden)
 
 /* Write why the call fails. Returns ret. */
-__attribute__((format(printf, 3, 4))) int comm_say(const struct comm_request *request, int ret,
-						   const char *format, ...);
+__attribute__((format(printf, 3, 4))) int comm_request_fail(const struct comm_request *request,
+							    int ret, const char *format, ...);
 
-/* Meet by the all-gather of the request, and fill comm->socket and comm->device_rank. */
-int comm_meet(struct t3_comm *comm, const struct comm_request *request);
+/* Join by the all-gather of the request, and fill comm->socket and comm->device_rank. */
+int comm_bootstrap(struct t3_comm *comm, const struct comm_request *request);
 /* Take part in the all-gather, but only to tell the others that this rank cannot join. */
-void comm_excuse(const struct comm_request *request, int error);
+void comm_send_excuse(const struct comm_request *request, int error);
 
 /* Find out on which node this thread is. */
 int comm_find_node(struct t3_comm *comm, struct comm_node *node);
-/* Number the nodes of all ranks by their cards, and find which ranks are on this one. */
-void comm_number_nodes(struct t3_comm *comm, const struct comm_card *cards);
-/* far.c: begin to listen for ranks of other nodes, and write where. */
-int comm_listen_far(struct t3_comm *comm, struct comm_place *place, int *listener);
+/* Number the nodes of all ranks by their records, and find which ranks are on this one. */
+void comm_number_nodes(struct t3_comm *comm, const struct comm_record *records);
+/* remote.c: begin to listen for ranks of other nodes, and write where. */
+int comm_listen_remote(struct t3_comm *comm, struct comm_endpoint *endpoint, int *listener);
 
 /*
  * Fill the request from the variables of the environment. rendezvous is for the built-in all-gather

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "comm/private.h"
 
@@ -65,6 +66,7 @@ int comm_new(struct t3_device *dev, uint32_t rank, uint32_t ranks, struct t3_com
 	comm = calloc(1, sizeof(*comm));
 	if (!comm)
 		return -ENOMEM;
+	comm->maker = getpid();
 	comm->dev = dev;
 	comm->rank = rank;
 	comm->ranks = ranks;

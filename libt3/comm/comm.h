@@ -17,10 +17,11 @@ struct comm_keep_ops {
 };
 
 struct comm_transport;
-struct comm_line;
+struct comm_rank_state;
 struct comm_hub;
 
 struct t3_comm {
+	pid_t maker;	       /* as of struct t3_buffer */
 	struct t3_device *dev; /* not owned */
 	uint32_t rank;
 	uint32_t ranks;
@@ -34,7 +35,7 @@ struct t3_comm {
 	uint8_t node[T3_COMM_RANKS_MAX]; /* by rank; nodes are numbered by their first ranks */
 	const struct comm_transport *transport;
 	int socket[T3_COMM_RANKS_MAX]; /* to each rank; -1: none */
-	struct comm_line *lines;       /* by rank; NULL: not yet */
+	struct comm_rank_state *lines; /* by rank; NULL: not yet */
 	struct comm_hub *hub;	       /* of t3_comm_create_local() */
 	uint32_t plans_made;
 	int plans_over;			      /* error that ended plans, or 0 */
@@ -78,19 +79,37 @@ int t3_comm_take(struct t3_comm *comm, uint32_t from, void *data, size_t bytes, 
  * Record that this rank gives up because of another one that is late or has ended. A rank that has
  * ended first takes precedence. Ranks that see this one end read the record.
  */
-void t3_comm_blame(struct t3_comm *comm, uint32_t rank, bool late);
+void t3_comm_record_cause(struct t3_comm *comm, uint32_t rank, bool late);
+/*
+ * Report to `t3 launch` that this rank fails because of another one, which is late or has failed.
+ * Without a launcher this does nothing. t3_comm_record_cause() calls it.
+ */
+void t3_comm_report_cause(const struct t3_comm *comm, uint32_t rank, bool late);
 /*
  * Return the rank that caused another rank to end or not to come. Follow from there whom that one
  * gave up for or waits for, as far as the ranks have recorded it. *late: it did not come in time;
  * else it has ended.
  */
-uint32_t t3_comm_culprit(const struct t3_comm *comm, uint32_t rank, bool *late);
+uint32_t t3_comm_root_cause(const struct t3_comm *comm, uint32_t rank, bool *late);
 /* Return whether the rank has recorded a cause. It may still be there. */
-bool t3_comm_gave_up(const struct t3_comm *comm, uint32_t rank);
-/* Keep the culprit of an ended rank for t3_comm_error(). Returns -EPIPE. */
-int t3_comm_fail_gone(struct t3_comm *comm, uint32_t rank);
+bool t3_comm_has_cause(const struct t3_comm *comm, uint32_t rank);
+/*
+ * Keep the culprit of an ended rank for t3_comm_error(). awaited: the rank that this one waits for;
+ * its own number: none. Returns -EPIPE.
+ */
+int t3_comm_fail_ended(struct t3_comm *comm, uint32_t rank, uint32_t awaited);
 /* Return whether the rank's process, or local handle, has ended. Never blocks. */
 bool t3_comm_gone(const struct t3_comm *comm, uint32_t rank);
+/*
+ * Make memory that this node's ranks share: a sealed memfd, whose descriptor the caller closes and
+ * may send. -EFBIG: the process may make no file of that size (RLIMIT_FSIZE). Or an error of
+ * memfd_create(2) or fcntl(2).
+ */
+int comm_memory_new(const char *name, size_t bytes, int *fd);
+/* Map what another rank has sent. -EPROTO: not that size, or not sealed. Or an error of mmap(2). */
+int comm_memory_map(int fd, size_t bytes, void **memory);
+/* Keep the sentence for a failure of comm_memory_new(), or of the first map. Returns ret. */
+int comm_memory_fail(struct t3_comm *comm, int ret);
 /* Keep a sentence for t3_comm_error(). Returns ret. */
 __attribute__((format(printf, 3, 4))) int t3_comm_fail(struct t3_comm *comm, int ret,
 						       const char *format, ...);

@@ -1,74 +1,55 @@
 // SPDX-License-Identifier: MIT
 /* Create a communicator of ranks that are separate processes. Destroy one of any kind. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "comm/bootstrap.h"
 
-int comm_say(const struct comm_request *request, int ret, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(request->text, request->text_size, format, args);
-	va_end(args);
-	return ret;
-}
-
-static int check_ranks(const struct comm_request *request)
-{
-	if (request->ranks < T3_COMM_RANKS_MIN || request->ranks > T3_COMM_RANKS_MAX)
-		return comm_say(request, -EINVAL, "%u ranks: it takes %u to %u", request->ranks,
-				T3_COMM_RANKS_MIN, T3_COMM_RANKS_MAX);
-	if (request->rank >= request->ranks)
-		return comm_say(request, -EINVAL, "rank %u is none of %u", request->rank,
-				request->ranks);
-	return 0;
-}
-
-/* Meet the other ranks, and leave the directory as it was, so that it can serve again. */
-static int join(struct t3_comm *comm, const struct comm_request *request)
-{
-	int64_t deadline_ns = request->deadline_ns;
-	int ret;
-
-	comm->transport = &comm_socket_transport;
-	ret = request->dir ? comm_join(comm, request->dir, deadline_ns) : comm_meet(comm, request);
-	if (ret)
-		return ret;
-	/* The ranks that wait for a late rank name it themselves, a moment earlier. */
-	if (deadline_ns < INT64_MAX - COMM_PARTING_NS)
-		deadline_ns += COMM_PARTING_NS;
-	ret = comm_board_share(comm, deadline_ns);
-	return ret ? ret : t3_comm_barrier(comm, deadline_ns);
-}
-
 static int create(struct t3_device *dev, const struct comm_request *request, struct t3_comm **out)
 {
+	int64_t deadline_ns = request->deadline_ns;
 	struct t3_comm *comm;
 	int ret;
 
-	ret = check_ranks(request);
-	if (ret)
-		return ret;
+	if (request->ranks < T3_COMM_RANKS_MIN || request->ranks > T3_COMM_RANKS_MAX)
+		return comm_request_fail(request, -EINVAL, "%u ranks: it takes %u to %u",
+					 request->ranks, T3_COMM_RANKS_MIN, T3_COMM_RANKS_MAX);
+	if (request->rank >= request->ranks)
+		return comm_request_fail(request, -EINVAL, "rank %u is none of %u", request->rank,
+					 request->ranks);
 	ret = comm_new(dev, request->rank, request->ranks, &comm);
 	if (ret) {
 		if (!request->dir)
-			comm_excuse(request, ret);
-		return comm_say(request, ret, "the device does not answer: %s", strerror(-ret));
+			comm_send_excuse(request, ret);
+		return comm_request_fail(request, ret, "the device does not answer: %s",
+					 strerror(-ret));
 	}
-	ret = join(comm, request);
-	if (ret) {
-		comm_say(request, ret, "%s", comm->error);
-		comm_free(comm);
-		return ret;
-	}
+	comm->transport = &comm_socket_transport;
+	if (request->dir)
+		ret = comm_join(comm, request->dir, deadline_ns);
+	else
+		ret = comm_bootstrap(comm, request);
+	if (ret)
+		goto free_comm;
+	/* The ranks that wait for a late rank name it themselves, a moment earlier. */
+	if (deadline_ns < INT64_MAX - COMM_ABORT_NS)
+		deadline_ns += COMM_ABORT_NS;
+	ret = comm_share_state(comm, deadline_ns);
+	if (ret)
+		goto free_comm;
+	/* After the barrier the directory is as it was, so that it can serve again. */
+	ret = t3_comm_barrier(comm, deadline_ns);
+	if (ret)
+		goto free_comm;
 	*out = comm;
 	return 0;
+
+free_comm:
+	comm_request_fail(request, ret, "%s", comm->error);
+	comm_free(comm);
+	return ret;
 }
 
-/* nowhere takes the text of a caller that wants none. */
+/* Prepare the text. nowhere is its memory when the caller wants none. */
 static void take_text(struct comm_request *request, char *text, size_t size, char *nowhere)
 {
 	request->text = text && size ? text : nowhere;

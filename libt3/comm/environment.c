@@ -28,10 +28,11 @@ static int read_number(const struct comm_request *request, const char *name, uin
 	const char *text = secure_getenv(name);
 
 	if (!text)
-		return comm_say(request, -EINVAL, "%s is not set: start the ranks by %s", name,
-				request->dir ? "`t3 launch`" : "a launcher that sets it");
+		return comm_request_fail(request, -EINVAL, "%s is not set: start the ranks by %s",
+					 name,
+					 request->dir ? "`t3 launch`" : "a launcher that sets it");
 	if (!parse_number(text, value))
-		return comm_say(request, -EINVAL, "%s is no number: '%.60s'", name, text);
+		return comm_request_fail(request, -EINVAL, "%s is no number: '%.60s'", name, text);
 	return 0;
 }
 
@@ -48,12 +49,13 @@ static int read_port(const struct comm_request *request, const char **port)
 
 	*port = secure_getenv("MASTER_PORT");
 	if (!*port)
-		return comm_say(
+		return comm_request_fail(
 			request, -EINVAL,
 			"MASTER_ADDR is set and MASTER_PORT is not: a rendezvous needs both");
 	if (!parse_number(*port, &number) || !number || number > PORT_MAX)
-		return comm_say(request, -EINVAL, "MASTER_PORT is no port, 1 to %u: '%.60s'",
-				PORT_MAX, *port);
+		return comm_request_fail(request, -EINVAL,
+					 "MASTER_PORT is no port, 1 to %u: '%.60s'", PORT_MAX,
+					 *port);
 	return 0;
 }
 
@@ -73,8 +75,8 @@ static int read_rendezvous(struct comm_request *request, struct comm_rendezvous 
 	int ret;
 
 	if (!*rendezvous->host)
-		return comm_say(request, -EINVAL,
-				"MASTER_ADDR is empty: it takes rank 0's address");
+		return comm_request_fail(request, -EINVAL,
+					 "MASTER_ADDR is empty: it takes rank 0's address");
 	ret = read_port(request, &rendezvous->port);
 	if (ret)
 		return ret;
@@ -103,7 +105,7 @@ int comm_read_environment(struct comm_request *request, struct comm_rendezvous *
 	rendezvous->host = secure_getenv("MASTER_ADDR");
 	if (rendezvous->host)
 		return read_rendezvous(request, rendezvous);
-	return comm_say(
+	return comm_request_fail(
 		request, -EINVAL,
 		"neither T3_COMM_DIR nor MASTER_ADDR is set: start the ranks by `t3 launch`");
 }

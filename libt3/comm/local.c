@@ -30,7 +30,7 @@ struct comm_hub {
 	pthread_cond_t changed;
 	uint32_t ranks;
 	uint32_t present; /* bit r: rank r has not ended */
-	struct comm_line line[T3_COMM_RANKS_MAX];
+	struct comm_rank_state line[T3_COMM_RANKS_MAX];
 	struct queue queue[T3_COMM_RANKS_MAX][T3_COMM_RANKS_MAX]; /* [to][from] */
 };
 
@@ -250,6 +250,12 @@ static void leave(struct t3_comm *comm)
 	struct comm_hub *hub = comm->hub;
 	bool last;
 
+	/*
+	 * A child has copies of the lock and of those that wait for `changed`, and none of their
+	 * threads. What the hub has stays.
+	 */
+	if (!t3_is_maker(comm->maker))
+		return;
 	pthread_mutex_lock(&hub->lock);
 	hub->present &= ~(1u << comm->rank);
 	last = !hub->present;

@@ -12,10 +12,9 @@ static int post(struct t3_comm *comm, uint32_t to, const struct comm_message *me
 	if (!ret && comm->lines)
 		atomic_fetch_add(&comm->lines[comm->rank].posted[to], 1);
 	if (ret == -EPIPE)
-		return t3_comm_fail_gone(comm, comm->gone);
+		return t3_comm_fail_ended(comm, comm->gone, comm->rank);
 	if (ret)
-		return t3_comm_fail(comm, ret, "nothing can be sent to rank %u: %s", to,
-				    strerror(-ret));
+		return t3_comm_fail(comm, ret, "cannot send to rank %u: %s", to, strerror(-ret));
 	return 0;
 }
 
@@ -44,14 +43,14 @@ static void close_fd(int *fd)
 static int check_message(struct t3_comm *comm, uint32_t from, const struct comm_message *message,
 			 enum comm_kind kind, size_t bytes)
 {
-	struct comm_parting parting;
+	struct comm_abort cut;
 	static const char *const name[] = { "doing something else", "setting up a plan",
 					    "in a barrier" };
 	uint32_t is = message->kind <= COMM_BARRIER ? message->kind : 0;
 
-	if (message->kind == COMM_PARTING && message->bytes == COMM_PARTING_BYTES) {
-		memcpy(&parting, message, sizeof(parting));
-		return comm_fail_parting(comm, from, &parting);
+	if (message->kind == COMM_ABORT && message->bytes == COMM_ABORT_BYTES) {
+		memcpy(&cut, message, sizeof(cut));
+		return comm_fail_aborted(comm, from, &cut);
 	}
 	if (message->kind != kind)
 		return t3_comm_fail(comm, -EPROTO,
@@ -71,8 +70,8 @@ static int late(struct t3_comm *comm, uint32_t rank, enum comm_kind kind)
 {
 	bool still;
 
-	rank = t3_comm_culprit(comm, rank, &still);
-	t3_comm_blame(comm, rank, true);
+	rank = t3_comm_root_cause(comm, rank, &still);
+	t3_comm_record_cause(comm, rank, true);
 	return t3_comm_fail(comm, -ETIMEDOUT, "rank %u did not come to %s in time", rank,
 			    kind == COMM_BARRIER ? "the barrier" : "set up the plan");
 }
@@ -92,13 +91,13 @@ static int take_or_blame(struct t3_comm *comm, uint32_t from, enum comm_kind kin
 	if (!ret && comm->lines)
 		atomic_fetch_add(&comm->lines[comm->rank].taken[from], 1);
 	if (ret == -EPIPE)
-		return t3_comm_fail_gone(comm, comm->gone);
+		return t3_comm_fail_ended(comm, comm->gone, from);
 	if (ret == -ETIMEDOUT)
 		return late(comm, from, kind);
 	if (ret == -EPROTO)
-		return t3_comm_fail(comm, ret, "rank %u sent what is no message of ours", from);
+		return t3_comm_fail(comm, ret, "rank %u sent a message of a wrong form", from);
 	if (ret)
-		return t3_comm_fail(comm, ret, "nothing can be received from rank %u: %s", from,
+		return t3_comm_fail(comm, ret, "cannot receive from rank %u: %s", from,
 				    strerror(-ret));
 	return 0;
 }
@@ -163,8 +162,9 @@ static int barrier_round(struct t3_comm *comm, uint32_t step, int64_t deadline_n
 		return ret;
 	memcpy(&theirs, message.data, sizeof(theirs));
 	if (theirs != step)
-		return t3_comm_fail(comm, -EPROTO, "rank %u is in another round of the barrier",
-				    from);
+		return t3_comm_fail(comm, -EPROTO,
+				    "rank %u is in round %u of the barrier, this one in round %u",
+				    from, theirs, step);
 	return 0;
 }
 

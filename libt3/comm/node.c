@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which ranks are on which node: those on this one a socket reaches that passes descriptors. */
+/* Nodes of the ranks. A socket that passes descriptors reaches the ranks on this node. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
@@ -65,21 +65,21 @@ int comm_find_node(struct t3_comm *comm, struct comm_node *node)
 	return 0;
 }
 
-static bool same_node(const struct comm_card *a, const struct comm_card *b)
+static bool same_node(const struct comm_record *a, const struct comm_record *b)
 {
 	return !memcmp(&a->node, &b->node, sizeof(a->node));
 }
 
-void comm_number_nodes(struct t3_comm *comm, const struct comm_card *cards)
+void comm_number_nodes(struct t3_comm *comm, const struct comm_record *records)
 {
 	uint32_t rank, first, nodes = 0;
 
 	comm->here = 0;
 	for (rank = 0; rank < comm->ranks; rank++) {
-		for (first = 0; !same_node(&cards[first], &cards[rank]);)
+		for (first = 0; !same_node(&records[first], &records[rank]);)
 			first++;
 		comm->node[rank] = first < rank ? comm->node[first] : (uint8_t)nodes++;
-		if (same_node(&cards[rank], &cards[comm->rank]))
+		if (same_node(&records[rank], &records[comm->rank]))
 			comm->here |= 1u << rank;
 	}
 }

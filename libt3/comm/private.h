@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of room comm share, and nobody else. */
+/* Declarations that the files of room comm alone share. */
 #ifndef T3_COMM_PRIVATE_H
 #define T3_COMM_PRIVATE_H
 
@@ -13,8 +13,8 @@
 enum comm_kind {
 	COMM_DATA = 1,	  /* t3_comm_post() */
 	COMM_BARRIER = 2, /* t3_comm_barrier() */
-	COMM_PARTING = 3, /* of a rank that could not join */
-	COMM_CAUSE = 4,	  /* whom a rank of another node gave up for; it may come at any time */
+	COMM_ABORT = 3,	  /* of a rank that could not join */
+	COMM_CAUSE = 4,	  /* the rank that a rank of another node gave up for; comes at any time */
 };
 
 /* A message and its kind, on which sender and receiver must agree. Both transports use it. */
@@ -25,57 +25,57 @@ struct comm_message {
 };
 
 /*
- * A transport: how messages get to other ranks. It keeps the order of the messages from one rank to
- * another. -EPIPE means that rank comm->gone has ended; the transport sets that member.
+ * A transport: how messages get to other ranks. A transport keeps the order of the messages from
+ * one rank to another. -EPIPE means that rank comm->gone has ended; the transport sets that member.
  */
 struct comm_transport {
 	/*
-	 * Never blocks. fd -1: none. It stays the caller's. -EPIPE. -EAGAIN: too many messages wait
-	 * there.
+	 * Send without blocking. fd stays the caller's; -1: none. -EPIPE. -EAGAIN: too many
+	 * messages wait there.
 	 */
 	int (*post)(struct t3_comm *comm, uint32_t to, const struct comm_message *message, int fd);
 	/*
-	 * *fd is -1 when no descriptor came. -EPIPE. -ETIMEDOUT. -EPROTO: a message of another
-	 * form.
+	 * Receive. *fd is -1 when no descriptor came. -EPIPE. -ETIMEDOUT. -EPROTO: a message of
+	 * another form.
 	 */
 	int (*take)(struct t3_comm *comm, uint32_t from, struct comm_message *message, int *fd,
 		    int64_t deadline_ns);
 	bool (*gone)(const struct t3_comm *comm, uint32_t rank);
 	/*
-	 * After it the others see that this rank has ended. It frees the members for post and take,
-	 * not comm.
+	 * Show the others that this rank has ended. Free the members for post and take, but not
+	 * comm.
 	 */
 	void (*leave)(struct t3_comm *comm);
 };
 
-/* What a rank shows all others. Each has cache lines of its own. */
-struct comm_line {
-	_Alignas(64) _Atomic uint32_t cause; /* the rank it gave up for (blame.c) */
+/* The state of a rank that all others read. Each rank has cache lines of its own. */
+struct comm_rank_state {
+	_Alignas(64) _Atomic uint32_t cause; /* the rank it gave up for (cause.c) */
 	_Atomic uint32_t waiting;	     /* the rank that it waits for now, plus 1; 0: none */
 	_Atomic uint32_t posted[T3_COMM_RANKS_MAX]; /* number of messages to each rank */
 	_Atomic uint32_t taken[T3_COMM_RANKS_MAX];  /* number of messages from each rank */
 };
 
 /* The last message of a rank that could not join. */
-struct comm_parting {
-	uint32_t kind;	/* COMM_PARTING */
+struct comm_abort {
+	uint32_t kind;	/* COMM_ABORT */
 	uint32_t bytes; /* of the rest, as in struct comm_message */
 	uint32_t culprit;
 	uint32_t late; /* the culprit was late; else it has ended */
 };
 
-#define COMM_PARTING_BYTES (2 * sizeof(uint32_t))
-#define COMM_PARTING_NS	   100000000 /* time to receive them, when all have the same deadline */
+#define COMM_ABORT_BYTES (2 * sizeof(uint32_t))
+#define COMM_ABORT_NS	 100000000 /* time to receive them, when all have the same deadline */
 
-/* ------------------------------------- how ranks that are processes of their own meet */
+/* ------------------------------------- how ranks that are processes of their own join */
 
 #define COMM_RETRY_NS 2000000 /* between two tries to connect */
-#define STRANGERS     T3_COMM_RANKS_MAX
+#define PENDING_MAX   T3_COMM_RANKS_MAX
 
 #define COMM_NAME_BYTES 16u
 
-/* Where a rank can be reached from other nodes, and what it must be shown there. */
-struct comm_place {
+/* The address of a rank for other nodes, and the secret that a connection must show there. */
+struct comm_endpoint {
 	uint64_t magic;
 	uint32_t rank;
 	uint32_t error;	 /* errno: this rank cannot join; 0: it can */
@@ -86,30 +86,32 @@ struct comm_place {
 	unsigned char secret[COMM_NAME_BYTES];
 };
 
-_Static_assert(sizeof(struct comm_place) == 56, "a place has no holes");
+_Static_assert(sizeof(struct comm_endpoint) == 56, "an endpoint has no holes");
 
-struct comm_far {
+/* The listener for ranks of other nodes, and the addresses of theirs. */
+struct comm_remote {
 	int listener;
-	const struct comm_place *place; /* by rank */
+	const struct comm_endpoint *endpoint; /* by rank */
 };
 
-struct meeting {
+/* The state of one rank while all ranks connect to each other. */
+struct join {
 	struct t3_comm *comm;
 	const char *dir; /* or a word for the texts, when ranks have names */
 	int dir_fd;
-	const unsigned char (*names)[COMM_NAME_BYTES]; /* by rank; NULL: they meet in dir */
+	const unsigned char (*names)[COMM_NAME_BYTES]; /* by rank; NULL: they listen in dir */
 	int listener;
-	const struct comm_far *far; /* how ranks of other nodes meet; NULL: there are none */
-	uint32_t far_strangers;	    /* bit i: stranger i came from another node */
-	uint32_t turn;		    /* of those, the next to make room */
-	uint32_t joined;	    /* bit r: the hello of rank r was good */
-	uint32_t asked;		    /* lower ranks that have got our hello */
-	int stranger[STRANGERS];    /* accepted, but no hello yet; -1: none */
+	const struct comm_remote *remote; /* NULL: all ranks are on this node */
+	uint32_t remote_pending;	  /* bit i: pending[i] came from another node */
+	uint32_t turn;			  /* the next of remote_pending to make room */
+	uint32_t joined;		  /* bit r: the hello of rank r was good */
+	uint32_t asked;			  /* lower ranks that have got our hello */
+	int pending[PENDING_MAX];	  /* accepted, without a hello so far; -1: none */
 	int64_t deadline_ns;
 };
 
-/* What a rank's hello says about it, after the check. */
-struct comm_greeting {
+/* The content of a rank's hello, after the check. */
+struct comm_peer {
 	uint32_t rank;
 	uint32_t device_rank;
 };
@@ -124,15 +126,15 @@ int comm_check_devices(struct t3_comm *comm);
 
 extern const struct comm_transport comm_socket_transport;
 
-/* Meet all ranks in dir, and fill comm->socket and comm->device_rank. */
+/* Connect to all ranks in dir, and fill comm->socket and comm->device_rank. */
 int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns);
 /*
  * The same for ranks that know each other's names, and all listen already. Rank r listens at
  * names[r]. listener is this rank's, and the call closes it.
  */
 int comm_join_by_name(struct t3_comm *comm, int listener,
-		      const unsigned char (*names)[COMM_NAME_BYTES], const struct comm_far *far,
-		      int64_t deadline_ns);
+		      const unsigned char (*names)[COMM_NAME_BYTES],
+		      const struct comm_remote *remote, int64_t deadline_ns);
 
 /*
  * Send one frame of at most size bytes over a socket, with a descriptor or without (-1). Never
@@ -151,19 +153,20 @@ int comm_stream_send(int socket, const void *data, size_t size);
 int comm_stream_receive(int socket, void *data, size_t *size);
 
 /* Keep the reason of a rank that could not join. Returns -EPIPE. */
-int comm_fail_parting(struct t3_comm *comm, uint32_t rank, const struct comm_parting *parting);
+int comm_fail_aborted(struct t3_comm *comm, uint32_t rank, const struct comm_abort *message);
 
-/* tell.c: causes from node to node, in the form of struct comm_line. */
+/* cause_message.c: causes from node to node, in the form of struct comm_rank_state. */
 #define COMM_CAUSE_BYTES (offsetof(struct comm_message, data) + sizeof(uint32_t))
-void comm_tell_cause(const struct t3_comm *comm, uint32_t cause);
-/* Is the message one? Then it is on the board. */
-bool comm_note_cause(const struct t3_comm *comm, uint32_t rank, const struct comm_message *message);
-/* Note those that have come and that nobody has read. */
-void comm_look_for_causes(const struct t3_comm *comm);
+void comm_send_cause(const struct t3_comm *comm, uint32_t cause);
+/* Store a cause in the shared state. Returns whether the message is one. */
+bool comm_store_cause(const struct t3_comm *comm, uint32_t rank,
+		      const struct comm_message *message);
+/* Store the causes that have come and that no call has read. */
+void comm_poll_causes(const struct t3_comm *comm);
 
-/* Make or receive the one board of all ranks, which rank 0 makes. */
-int comm_board_share(struct t3_comm *comm, int64_t deadline_ns);
-void comm_board_unmap(struct t3_comm *comm);
+/* Make or receive the memory with the state of all ranks, which a node's first rank makes. */
+int comm_share_state(struct t3_comm *comm, int64_t deadline_ns);
+void comm_unmap_state(struct t3_comm *comm);
 
 /* Return the nanoseconds until the deadline, at most limit_ns, and 0 after it. */
 int64_t comm_time_left(int64_t deadline_ns, int64_t limit_ns);
@@ -174,41 +177,41 @@ void comm_nap(int64_t ns);
 uint32_t comm_list_missing(uint32_t ranks, uint32_t here, char list[COMM_LIST_BYTES],
 			   uint32_t *first);
 
-/* ------------------------------------------------------------------- a meeting */
+/* ----------------------------------------------------------------------- join */
 
 /* Address of a rank's socket: in the directory that was opened, or its name. */
-void comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at);
+void comm_address(const struct join *join, uint32_t rank, struct sockaddr_un *at);
 int comm_open_socket(struct t3_comm *comm, int *fd);
 /* Listen at a name: a socket without a file, in this process's network namespace. */
 int comm_listen_at_name(struct t3_comm *comm, const unsigned char *name, int *fd);
 /* Open and check the directory, and set dir_fd. */
-int comm_open_directory(struct meeting *m);
+int comm_open_directory(struct join *join);
 /* Set listener, a socket bound to this rank's path. */
-int comm_start_listening(struct meeting *m);
+int comm_start_listening(struct join *join);
 /* Remove this rank's files from the directory. */
-void comm_stop_listening(struct meeting *m);
+void comm_stop_listening(struct join *join);
 
 /*
  * A rank has closed its socket. Tell the others which rank caused that, and return -EPIPE.
  */
-int comm_left_early(struct meeting *m, uint32_t rank);
+int comm_abort_ended(struct join *join, uint32_t rank);
 /* The deadline has passed. Tell the ranks that have joined, and return -ETIMEDOUT. */
-int comm_out_of_time(struct meeting *m);
+int comm_abort_late(struct join *join);
 
 /* Check that the process at the other end belongs to this user or root. -EPERM. */
-int comm_judge_peer(struct t3_comm *comm, int fd);
-/* secret: of the receiver; NULL: it is on this node, and was judged by its user. */
-int comm_say_hello(struct t3_comm *comm, int fd, const unsigned char *secret);
-/* far.c: connect to a rank on another node; the socket, or a negative error number. */
-int comm_connect_far(const struct comm_place *place, int64_t deadline_ns);
-int comm_accept_far(int listener);
+int comm_check_peer(struct t3_comm *comm, int fd);
+/* secret: of the receiver; NULL: the receiver is on this node, and its user was checked. */
+int comm_send_handshake(struct t3_comm *comm, int fd, const unsigned char *secret);
+/* remote.c: connect to a rank on another node; the socket, or a negative error number. */
+int comm_connect_remote(const struct comm_endpoint *endpoint, int64_t deadline_ns);
+int comm_accept_remote(int listener);
 /*
- * secret: what the sender must show, or NULL. -EACCES: it does not know it.
- * Read and check the hello of one of the ranks lowest .. below - 1. -EAGAIN: none yet. -EPIPE: the
+ * Read and check the hello of one of the ranks lowest .. below - 1. secret: what the sender must
+ * show, or NULL. -EACCES: the sender does not know the secret. -EAGAIN: no hello yet. -EPIPE: the
  * connection was closed. Other errors are those of t3_comm_create(): the rank cannot join.
  */
-int comm_hear_hello(struct meeting *m, int fd, uint32_t lowest, uint32_t below,
-		    const unsigned char *secret, struct comm_greeting *greeting);
+int comm_receive_handshake(struct join *join, int fd, uint32_t lowest, uint32_t below,
+			   const unsigned char *secret, struct comm_peer *peer);
 
 #pragma GCC visibility pop
 

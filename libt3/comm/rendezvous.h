@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rendezvous: an all-gather over TCP. A rank connects to rank 0 and sends a request, which is a
- * head and its bytes. When all ranks have come, rank 0 sends each an answer, which is a head and the
- * bytes of all ranks in their order. Or it sends a head alone that says why there is no answer.
- * Both sides then close. For the files of room comm alone.
+ * The rendezvous: an all-gather over TCP. For the files of room comm alone.
+ *
+ *	rendezvous.c -> server.c (rank 0) -> connection.c, listen.c
+ *	             -> client.c (the other ranks) -> connect.c
+ *	rendezvous_socket.c serves all of them.
+ *
+ * A client connects to rank 0 and sends a request, which is a head and its bytes. When all ranks
+ * have come, rank 0 sends each a reply, which is a head and the bytes of all ranks in their order.
+ * Or it sends a head alone that says why there is no reply. Both sides then close.
  */
 #ifndef T3_COMM_RENDEZVOUS_H
 #define T3_COMM_RENDEZVOUS_H
@@ -24,7 +29,7 @@
 
 enum rendezvous_kind {
 	RENDEZVOUS_REQUEST = 0,
-	RENDEZVOUS_ANSWER = 1, /* the only kind that bytes of ranks follow, beside a request */
+	RENDEZVOUS_REPLY = 1, /* the only kind that bytes of ranks follow, beside a request */
 	/* Refusals: the request was not as rank 0 wants it. */
 	RENDEZVOUS_OTHER_VERSION = 2,
 	RENDEZVOUS_OTHER_JOB = 3,
@@ -43,21 +48,21 @@ struct rendezvous_head {
 	uint32_t kind; /* enum rendezvous_kind */
 	uint64_t job;
 	uint32_t ranks; /* the sender's number of them */
-	uint32_t rank;	/* of the request; in an answer the missing one, or 0 */
+	uint32_t rank;	/* of the request; in a reply the missing one, or 0 */
 	uint32_t bytes; /* of each rank */
 	uint32_t pad;	/* 0 */
 };
 
 _Static_assert(sizeof(struct rendezvous_head) == 40, "a head has no holes");
 
-/* A request or the beginning of an answer, as much as has come of it. */
+/* A request or the beginning of a reply, as much as has come of it. */
 struct rendezvous_request {
 	struct rendezvous_head head;
 	unsigned char data[RENDEZVOUS_BYTES];
 };
 
-/* An answer of the largest size. */
-struct rendezvous_answer {
+/* An reply of the largest size. */
+struct rendezvous_reply {
 	struct rendezvous_head head;
 	unsigned char data[T3_COMM_RANKS_MAX * RENDEZVOUS_BYTES];
 };
@@ -72,7 +77,7 @@ struct rendezvous_head rendezvous_head(const struct comm_rendezvous *r, uint32_t
 /* A stream socket of that family that never blocks. Returns it or a negative error number. */
 int rendezvous_socket(int family);
 /* Notice a peer whose machine has vanished, and send small messages at once. */
-void rendezvous_watch(int fd);
+void rendezvous_set_keepalive(int fd);
 /*
  * Receive up to size bytes behind *got, which grows. 0: all size bytes are there. -EAGAIN: not yet.
  * -EPIPE: the connection is closed or broken.
@@ -91,11 +96,11 @@ int rendezvous_connect(const struct addrinfo *at, int64_t deadline_ns);
 int rendezvous_listen(struct comm_rendezvous *r, const struct addrinfo *first,
 		      int listener[RENDEZVOUS_ADDRESSES]);
 
-/* Rank 0, and the other ranks. */
-int rendezvous_host(struct comm_rendezvous *r, const struct addrinfo *at, const void *mine,
-		    void *all, size_t bytes);
-int rendezvous_visit(struct comm_rendezvous *r, const struct addrinfo *at, const void *mine,
-		     void *all, size_t bytes);
+/* server.c for rank 0, client.c for the other ranks. */
+int rendezvous_server(struct comm_rendezvous *r, const struct addrinfo *at, const void *mine,
+		      void *all, size_t bytes);
+int rendezvous_client(struct comm_rendezvous *r, const struct addrinfo *at, const void *mine,
+		      void *all, size_t bytes);
 
 #pragma GCC visibility pop
 

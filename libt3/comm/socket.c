@@ -52,7 +52,7 @@ static int receive(struct t3_comm *comm, uint32_t from, struct comm_message *mes
 	/* A rank that tells one after the other keeps nobody from looking at the clock. */
 	for (causes = 0; causes < T3_COMM_RANKS_MAX; causes++) {
 		ret = receive_any(comm, from, message, fd);
-		if (ret || *fd >= 0 || !comm_note_cause(comm, from, message))
+		if (ret || *fd >= 0 || !comm_store_cause(comm, from, message))
 			return ret;
 	}
 	return -EAGAIN;
@@ -119,12 +119,13 @@ static void leave(struct t3_comm *comm)
 	for (i = 0; i < comm->ranks; i++) {
 		if (comm->socket[i] < 0)
 			continue;
-		/* Works also when a child of this process still has the socket. */
-		shutdown(comm->socket[i], SHUT_RDWR);
+		/* Works also when a child of this process still has the socket, which must not do it. */
+		if (t3_is_maker(comm->maker))
+			shutdown(comm->socket[i], SHUT_RDWR);
 		close(comm->socket[i]);
 		comm->socket[i] = -1;
 	}
-	comm_board_unmap(comm);
+	comm_unmap_state(comm);
 }
 
 const struct comm_transport comm_socket_transport = { post, take, gone, leave };

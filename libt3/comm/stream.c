@@ -46,7 +46,7 @@ int comm_stream_send(int socket, const void *data, size_t size)
 		return failure();
 	if ((size_t)sent == size)
 		return 0;
-	/* Nothing can follow half a frame. */
+	/* After half a frame the stream has no valid data. */
 	shutdown(socket, SHUT_RDWR);
 	return -EPIPE;
 }
@@ -103,8 +103,8 @@ int comm_stream_receive(int socket, void *data, size_t *size)
 	int ret = find(socket, frame, &length);
 
 	/*
-	 * The last frame and the end may have come since. After the end nothing comes, so the second
-	 * answer is sure; a part of a frame will not become whole.
+	 * The last frame and the end may have come since. After the end nothing comes, so the
+	 * second answer is sure; a part of a frame will not become whole.
 	 */
 	if (ret == -EAGAIN && has_ended(socket)) {
 		ret = find(socket, frame, &length);

@@ -32,6 +32,7 @@ static int create(struct t3_device *dev, uint64_t size, uint32_t flags, struct t
 		free(buffer);
 		return ret;
 	}
+	buffer->maker = getpid();
 	buffer->fd = dev->fd;
 	buffer->handle = arg.handle;
 	buffer->size = arg.size;
@@ -83,6 +84,7 @@ int t3_buffer_import(struct t3_device *dev, int fd, struct t3_buffer **out)
 		free(buffer);
 		return ret;
 	}
+	buffer->maker = getpid();
 	buffer->fd = dev->fd;
 	buffer->handle = arg.handle;
 	buffer->size = (uint64_t)st.st_size;
@@ -96,7 +98,8 @@ void t3_buffer_destroy(struct t3_buffer *buffer)
 		return;
 	if (buffer->ptr)
 		munmap(buffer->ptr, buffer->size);
-	close_handle(buffer->fd, buffer->handle);
+	if (t3_is_maker(buffer->maker))
+		close_handle(buffer->fd, buffer->handle);
 	free(buffer);
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "t3.h"
 
@@ -22,7 +23,13 @@ struct t3_device {
 	int fd;
 };
 
+/*
+ * A forked child has a copy of each handle, and of the descriptor whose objects in the kernel they
+ * name. So what has such an object also has its maker, the process that made it. Another process
+ * frees what is its own: memory, mappings and its descriptors.
+ */
 struct t3_buffer {
+	pid_t maker;
 	int fd; /* of the device, not owned */
 	uint32_t handle;
 	uint64_t size;
@@ -38,14 +45,33 @@ struct t3_text {
 
 #pragma GCC visibility push(hidden)
 
-/* drmIoctl() that returns a negative errno. It restarts on EINTR. */
+/*
+ * drmIoctl() that returns a negative errno. It restarts on EINTR. A failure is kept for
+ * t3_refusal().
+ */
 int t3_ioctl(int fd, unsigned long request, void *arg);
+
+/* Ask the driver why this thread's ioctl has just failed, and keep the answer. */
+void t3_refusal_ask(int fd, unsigned long request, int error);
+
+/* Keep a refusal by the library itself: the field of an argument. Returns -EINVAL. */
+int t3_refuse(const char *type, const char *field, uint64_t value, const char *allowed);
+
+/* Write the C library's text for -error, and the refusal if it is this one. Returns words. */
+#define T3_WORDS 320u
+const char *t3_error_words(int error, char *words, size_t size);
 
 /* Map size bytes of the node at offset. *ptr is NULL on failure. */
 int t3_map_node(int fd, uint64_t offset, uint64_t size, int prot, void **ptr);
 
-/* Return whether a queue is of the device that has this descriptor. A handle means nothing to another. */
+/*
+ * Return whether a queue is of the device that has this descriptor. A handle means nothing to
+ * another.
+ */
 bool t3_queue_is_of(const struct t3_queue *queue, int fd);
+
+/* Return whether this process is the maker of a handle. */
+bool t3_is_maker(pid_t maker);
 
 /* Return whether QEMU's TCG emulates this processor. */
 bool t3_cpu_emulated(void);
@@ -57,6 +83,16 @@ void t3_text_say(struct t3_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Return the C library's text for -error. */
 void t3_text_errno(struct t3_text *text, int error);
+
+/* An object that the dynamic linker has loaded. */
+struct t3_object {
+	const char *path; /* as long as it is loaded; of the program itself it may be empty */
+	uintptr_t bias;	  /* addresses in memory less those in the file */
+	bool is_program;
+};
+
+/* Find the object of an address. False: no object has it. */
+bool t3_object_find(const void *address, struct t3_object *object);
 
 #pragma GCC visibility pop
 

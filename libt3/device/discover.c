@@ -39,13 +39,6 @@ static void scan_quiet(char *msg, ...)
 	(void)msg;
 }
 
-static bool is_t3(struct pci_dev *dev)
-{
-	pci_fill_info(dev, PCI_FILL_IDENT | PCI_FILL_CLASS);
-	return dev->vendor_id == T3_PCI_VENDOR && dev->device_id == T3_PCI_DEVICE &&
-	       dev->device_class == T3_PCI_CLASS;
-}
-
 /* Find the node of a function: the one entry accelN of its accel directory. */
 static void find_node(struct t3_device_entry *entry)
 {
@@ -68,53 +61,34 @@ static void find_node(struct t3_device_entry *entry)
 	closedir(dir);
 }
 
-static int append(struct t3_device_list *list, const struct pci_dev *dev)
-{
-	struct t3_device_entry *entry;
-
-	entry = realloc(list->entry, (list->count + 1) * sizeof(*entry));
-	if (!entry)
-		return -ENOMEM;
-	list->entry = entry;
-	entry += list->count++;
-	memset(entry, 0, sizeof(*entry));
-	snprintf(entry->bdf, sizeof(entry->bdf), "%04x:%02x:%02x.%u", (unsigned int)dev->domain,
-		 dev->bus, dev->dev, dev->func & 7u);
-	find_node(entry);
-	return 0;
-}
-
 static int collect(struct pci_access *pci, struct t3_device_list *list)
 {
+	struct t3_device_entry *entry;
 	struct pci_dev *dev;
-	int ret = 0;
 
 	pci_init(pci);
 	pci_scan_bus(pci);
-	for (dev = pci->devices; dev && !ret; dev = dev->next) {
-		if (is_t3(dev))
-			ret = append(list, dev);
+	for (dev = pci->devices; dev; dev = dev->next) {
+		pci_fill_info(dev, PCI_FILL_IDENT | PCI_FILL_CLASS);
+		if (dev->vendor_id != T3_PCI_VENDOR || dev->device_id != T3_PCI_DEVICE ||
+		    dev->device_class != T3_PCI_CLASS)
+			continue;
+		entry = realloc(list->entry, (list->count + 1) * sizeof(*entry));
+		if (!entry)
+			return -ENOMEM;
+		list->entry = entry;
+		entry += list->count++;
+		memset(entry, 0, sizeof(*entry));
+		snprintf(entry->bdf, sizeof(entry->bdf), "%04x:%02x:%02x.%u",
+			 (unsigned int)dev->domain, dev->bus, dev->dev, dev->func & 7u);
 	}
-	return ret;
-}
-
-static int guarded_collect(struct pci_access *pci, struct t3_device_list *list)
-{
-	jmp_buf env;
-	int ret;
-
-	scan_exit = &env;
-	if (setjmp(env))
-		ret = -EAGAIN;
-	else
-		ret = collect(pci, list);
-	scan_exit = NULL;
-	return ret;
+	return 0;
 }
 
 static int scan(struct t3_device_list *list)
 {
 	struct pci_access *pci = pci_alloc();
+	jmp_buf env;
 	int ret;
 
 	if (!pci)
@@ -123,7 +97,12 @@ static int scan(struct t3_device_list *list)
 	pci->error = scan_error;
 	pci->warning = scan_quiet;
 	pci->debug = scan_quiet;
-	ret = guarded_collect(pci, list);
+	scan_exit = &env;
+	if (setjmp(env))
+		ret = -EAGAIN;
+	else
+		ret = collect(pci, list);
+	scan_exit = NULL;
 	/* After an error libpci's state is unknown. A small leak is better than a crash. */
 	if (ret != -EAGAIN)
 		pci_cleanup(pci);
@@ -172,6 +151,8 @@ int t3_device_list(struct t3_device_list **out)
 		t3_device_list_free(list);
 		return ret;
 	}
+	for (size_t entry = 0; entry < list->count; entry++)
+		find_node(&list->entry[entry]);
 	if (list->count)
 		qsort(list->entry, list->count, sizeof(*list->entry), by_address);
 	*out = list;

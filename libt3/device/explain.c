@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Explain in a sentence why a device cannot be opened and what to do. */
-#define _GNU_SOURCE /* strerror_r() of the GNU C library */
 #include "device/device.h"
 
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,25 +16,6 @@
 #define NAME_BYTES 64u
 #define DRIVER	   "/sys/bus/pci/drivers/t3"
 #define DEVICES	   "/sys/bus/pci/devices"
-
-void t3_text_say(struct t3_text *text, const char *format, ...)
-{
-	size_t room = text->length < text->size ? text->size - text->length : 0;
-	va_list args;
-	int ret;
-
-	va_start(args, format);
-	ret = vsnprintf(room ? text->at + text->length : NULL, room, format, args);
-	va_end(args);
-	text->length += ret > 0 ? (size_t)ret : 0;
-}
-
-void t3_text_errno(struct t3_text *text, int error)
-{
-	char buffer[128];
-
-	t3_text_say(text, "%s", strerror_r(-error, buffer, sizeof(buffer)));
-}
 
 /* ------------------------------------------------------------------ no device */
 
@@ -62,39 +41,66 @@ static void say_unbound(struct t3_text *text, const char *bdf)
 	}
 }
 
-static void say_node(struct t3_text *text, size_t index, const char *node)
+/* A node that this process cannot use, and why. */
+static void say_unusable(struct t3_text *text, size_t index, const char *node, int error)
 {
-	struct drm_t3_device_info info;
-	struct t3_device *dev;
-
-	t3_text_say(text, " %s (index %zu", node, index);
-	if (!t3_device_open(node, &dev)) {
-		if (!t3_device_info(dev, &info))
-			t3_text_say(text, ", rank %u of fabric %#llx", info.rank,
-				    (unsigned long long)info.fabric_id);
-		t3_device_close(dev);
-	}
-	t3_text_say(text, ")");
+	t3_text_say(text, "%s (index %zu): ", node, index);
+	if (error == -ENOENT)
+		t3_text_say(text, "its node is not in this system's /dev, as in a container that "
+				  "was not given it");
+	else if (error == -EACCES || error == -EPERM)
+		t3_text_say(text, "no permission");
+	else if (error == -EPROTO)
+		t3_text_say(text, "the driver and libt3 have different versions");
+	else
+		t3_text_errno(text, error);
 }
 
-/* List the nodes that exist. False: there is none. */
+/*
+ * List the devices whose nodes this process can use. Of the others that have a driver, count them
+ * and say why the first one cannot be used. False: none has a driver.
+ */
 static bool say_nodes(struct t3_text *text, const struct t3_device_list *list)
 {
-	size_t i, said = 0;
+	size_t i, said = 0, unusable = 0, first = 0;
+	struct drm_t3_device_info info;
+	struct t3_device *dev;
+	int ret, why = 0;
 
 	for (i = 0; i < t3_device_list_count(list); i++) {
 		const char *node = t3_device_list_get(list, i)->node;
 
 		if (!*node)
 			continue;
-		if (said == NODES_SAID) {
-			t3_text_say(text, " and others");
-			break;
+		ret = t3_device_open(node, &dev);
+		if (!ret) {
+			ret = t3_device_info(dev, &info);
+			t3_device_close(dev);
 		}
-		t3_text_say(text, said++ ? "," : "there are");
-		say_node(text, i, node);
+		if (ret) {
+			if (!unusable++) {
+				first = i;
+				why = ret;
+			}
+			continue;
+		}
+		if (said < NODES_SAID)
+			t3_text_say(text, "%s %s (index %zu, rank %u of fabric %#llx)",
+				    said ? "," : "there are", node, i, info.rank,
+				    (unsigned long long)info.fabric_id);
+		said++;
 	}
-	return said;
+	if (said > NODES_SAID)
+		t3_text_say(text, " and others");
+	if (unusable) {
+		t3_text_say(text,
+			    "%s%zu %sT3 %s cannot be used here: ", said ? "; " : "this machine's ",
+			    unusable, said ? "more " : "", unusable == 1 ? "device" : "devices");
+		say_unusable(text, first, t3_device_list_get(list, first)->node, why);
+		if (unusable > 1)
+			t3_text_say(text, "; `t3 list` has all");
+	}
+	return said || unusable;
 }
 
 static void say_what_there_is(struct t3_text *text)
@@ -170,11 +176,49 @@ static bool in_group(gid_t gid)
 	return found;
 }
 
-static void say_access(struct t3_text *text, const struct stat *st)
+struct node_name {
+	char text[sizeof(((struct t3_device_entry *)0)->node)];
+};
+
+/* Find the first node that this process may not open; "": there is none. */
+static struct node_name find_forbidden(void)
+{
+	struct t3_device_list *list = NULL;
+	struct node_name node = { "" };
+	size_t i;
+	int fd;
+
+	if (t3_device_list(&list))
+		return node;
+	for (i = 0; i < t3_device_list_count(list) && !*node.text; i++) {
+		const char *name = t3_device_list_get(list, i)->node;
+
+		/* A container's rules forbid what access() allows. */
+		fd = *name ? open(name, O_RDWR | O_CLOEXEC) : -1;
+		if (fd >= 0)
+			close(fd);
+		else if (*name && (errno == EACCES || errno == EPERM))
+			snprintf(node.text, sizeof(node.text), "%s", name);
+	}
+	t3_device_list_free(list);
+	return node;
+}
+
+/* Without a path: explain the first node that this process may not open. */
+static void explain_permission(struct t3_text *text, const char *path)
 {
 	char user[NAME_BYTES], owner[NAME_BYTES], group[NAME_BYTES];
+	struct node_name node = { "" };
+	struct stat status, *st = &status;
 	bool listed;
 
+	if (!path) {
+		node = find_forbidden();
+		path = *node.text ? node.text : NULL;
+	}
+	t3_text_say(text, "no permission for %s", path ? path : "the device");
+	if (!path || stat(path, st))
+		return;
 	name_user(geteuid(), user, sizeof(user));
 	name_user(st->st_uid, owner, sizeof(owner));
 	listed = name_group(st->st_gid, user, group, sizeof(group));
@@ -195,29 +239,6 @@ static void say_access(struct t3_text *text, const struct stat *st)
 			    user);
 	else
 		t3_text_say(text, "`usermod -aG %s %s` as root, then log in again", group, user);
-}
-
-/* The node that was named, or the first one that this process may not open. */
-static void explain_permission(struct t3_text *text, const char *path)
-{
-	struct t3_device_list *list = NULL;
-	char node[sizeof(((struct t3_device_entry *)0)->node)] = "";
-	struct stat st;
-	size_t i;
-
-	if (!path && !t3_device_list(&list)) {
-		for (i = 0; i < t3_device_list_count(list) && !*node; i++) {
-			const char *name = t3_device_list_get(list, i)->node;
-
-			if (*name && access(name, R_OK | W_OK))
-				snprintf(node, sizeof(node), "%s", name);
-		}
-		t3_device_list_free(list);
-		path = *node ? node : NULL;
-	}
-	t3_text_say(text, "no permission for %s", path ? path : "the device");
-	if (path && !stat(path, &st))
-		say_access(text, &st);
 }
 
 /* --------------------------------------------------------------- wrong driver */
@@ -255,45 +276,6 @@ static void explain_driver(struct t3_text *text, const char *path)
 
 /* -------------------------------------------------------------------- explain */
 
-static void explain(struct t3_text *text, const char *path, int error)
-{
-	switch (-error) {
-	case ENOENT:
-	case ENODEV:
-	case ENXIO:
-		explain_absent(text, path);
-		break;
-	case EACCES:
-	case EPERM:
-		explain_permission(text, path);
-		break;
-	case EPROTO:
-		explain_driver(text, path);
-		break;
-	case ENOTUNIQ:
-		t3_text_say(text,
-			    "several fabrics have a device of that rank, so its fabric "
-			    "must be named (T3_FABRIC=0x1 in the environment, --fabric of t3): ");
-		say_what_there_is(text);
-		break;
-	case EXDEV:
-		t3_text_say(text, "the devices are not on one fabric: ");
-		say_what_there_is(text);
-		break;
-	case EHOSTUNREACH:
-		t3_text_say(text, "the fabric has no link between the two ranks: in a ring only "
-				  "neighbours have one");
-		break;
-	case ENOSYS:
-		t3_text_say(text, "this system shows no PCI devices (" DEVICES ")");
-		break;
-	default:
-		if (path)
-			t3_text_say(text, "%s: ", path);
-		t3_text_errno(text, error);
-	}
-}
-
 int t3_device_explain(const char *path, int error, char *buffer, size_t size)
 {
 	struct t3_text text = { .at = buffer, .size = size };
@@ -302,6 +284,40 @@ int t3_device_explain(const char *path, int error, char *buffer, size_t size)
 		return -EINVAL;
 	if (size)
 		*buffer = 0;
-	explain(&text, path, error);
+	switch (-error) {
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+		explain_absent(&text, path);
+		break;
+	case EACCES:
+	case EPERM:
+		explain_permission(&text, path);
+		break;
+	case EPROTO:
+		explain_driver(&text, path);
+		break;
+	case ENOTUNIQ:
+		t3_text_say(&text,
+			    "several fabrics have a device of that rank, so its fabric "
+			    "must be named (T3_FABRIC=0x1 in the environment, --fabric of t3): ");
+		say_what_there_is(&text);
+		break;
+	case EXDEV:
+		t3_text_say(&text, "the devices are not on one fabric: ");
+		say_what_there_is(&text);
+		break;
+	case EHOSTUNREACH:
+		t3_text_say(&text, "the fabric has no link between the two ranks: in a ring only "
+				   "neighbours have one");
+		break;
+	case ENOSYS:
+		t3_text_say(&text, "this system shows no PCI devices (" DEVICES ")");
+		break;
+	default:
+		if (path)
+			t3_text_say(&text, "%s: ", path);
+		t3_text_errno(&text, error);
+	}
 	return (int)text.length;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* The machine that libt3 runs on: its clock, and whether QEMU emulates its processor. */
+/* The host of libt3: the process, the clock, and whether QEMU emulates the processor. */
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "device/device.h"
 
@@ -29,6 +30,11 @@ bool t3_cpu_emulated(void)
 	return false;
 }
 #endif
+
+bool t3_is_maker(pid_t maker)
+{
+	return getpid() == maker;
+}
 
 int64_t t3_now_ns(void)
 {

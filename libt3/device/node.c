@@ -7,7 +7,15 @@
 
 int t3_ioctl(int fd, unsigned long request, void *arg)
 {
-	return drmIoctl(fd, request, arg) ? -errno : 0;
+	int error;
+
+	if (!drmIoctl(fd, request, arg))
+		return 0;
+	error = -errno;
+	/* A wait that was not met refuses nothing. */
+	if (error != -ETIMEDOUT && error != -ETIME)
+		t3_refusal_ask(fd, request, error);
+	return error;
 }
 
 int t3_map_node(int fd, uint64_t offset, uint64_t size, int prot, void **ptr)

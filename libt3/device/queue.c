@@ -11,6 +11,7 @@
 #include "device/device.h"
 
 struct t3_queue {
+	pid_t maker;
 	int fd; /* of the device, not owned */
 	uint32_t handle;
 };
@@ -36,6 +37,7 @@ int t3_queue_create(struct t3_device *dev, uint32_t priority, struct t3_queue **
 		free(queue);
 		return ret;
 	}
+	queue->maker = getpid();
 	queue->fd = dev->fd;
 	queue->handle = arg.queue;
 	*out = queue;
@@ -49,7 +51,8 @@ void t3_queue_destroy(struct t3_queue *queue)
 	if (!queue)
 		return;
 	arg.queue = queue->handle;
-	t3_ioctl(queue->fd, DRM_IOCTL_T3_QUEUE_DESTROY, &arg);
+	if (t3_is_maker(queue->maker))
+		t3_ioctl(queue->fd, DRM_IOCTL_T3_QUEUE_DESTROY, &arg);
 	free(queue);
 }
 

@@ -3,7 +3,10 @@
  * The coll component "t3" of Open MPI: collectives of unmodified MPI programs on T3 devices. It uses
  * libt3's public headers and Open MPI's own.
  *
- *	component.c   what Open MPI loads: parameters, counters, versions
+ *	component.c   the component that Open MPI loads: versions, open and close
+ *	params.c      its parameters
+ *	counters.c    its counters
+ *	messages.c    its messages
  *	module.c      the component on one communicator
  *	setup.c       the ranks of a communicator agree whether T3 works there
  *	device.c      the device of this process
@@ -51,7 +54,7 @@ enum coll_t3_call {
 	COLL_T3_ALLGATHER,
 	COLL_T3_ALLTOALL,
 	COLL_T3_BCAST,
-	/* Those that do not block, in the same order. */
+	/* Calls that do not block, in the same order. */
 	COLL_T3_IALLREDUCE,
 	COLL_T3_IREDUCE,
 	COLL_T3_IREDUCE_SCATTER,
@@ -81,11 +84,17 @@ struct coll_t3_params {
 
 extern struct coll_t3_params coll_t3_params;
 
+void coll_t3_register_params(const mca_base_component_t *component);
+/* Return whether the values are allowed; else say which one is not. */
+bool coll_t3_check_params(void);
+
 /* Calls of this process, also as MPI_T variables: by T3, and passed on although T3 has the call. */
 struct coll_t3_counts {
 	unsigned long long by_t3[COLL_T3_CALLS];
 	unsigned long long passed_on[COLL_T3_CALLS];
-	/* Bytes that no processor has copied: of input that a device read in its place, of results. */
+	/*
+	 * Bytes that no processor has copied: of input that a device read in its place, of results.
+	 */
 	unsigned long long device_input, device_result;
 	unsigned long long memory; /* bytes of MPI_Alloc_mem in the device now */
 };
@@ -95,7 +104,18 @@ extern struct coll_t3_counts coll_t3_counts;
 /* Threads count at the same time, each on its own communicator. */
 void coll_t3_count(unsigned long long *counter);
 void coll_t3_count_bytes(unsigned long long *counter, unsigned long long bytes);
+void coll_t3_register_counters(const mca_base_component_t *component);
+/* Say at the end how many calls T3 did. */
+void coll_t3_say_counts(void);
 
+void coll_t3_open_messages(void);
+void coll_t3_close_messages(void);
+
+/*
+ * The communicator's name for a message. One without a name has its Fortran handle, a number of
+ * this process. The text is this thread's until the next call.
+ */
+const char *coll_t3_name(const struct ompi_communicator_t *comm);
 /* Say it when coll_t3_verbose is at least level: 1: communicators and sums, 10: each call. */
 void coll_t3_say(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Say what made MPI fail, or what the user asked for and does not get. */
@@ -104,7 +124,7 @@ void coll_t3_complain(const char *format, ...) __attribute__((format(printf, 1, 
 /* ---------------------------------------------------------------------- the module */
 
 enum coll_t3_state {
-	COLL_T3_NEW,	/* its ranks have not agreed yet */
+	COLL_T3_NEW,	/* before the ranks have agreed */
 	COLL_T3_ON,	/* T3 carries its large messages */
 	COLL_T3_OFF,	/* agreed: not here */
 	COLL_T3_BROKEN, /* a collective failed: ranks no longer know of each other where they are */
@@ -159,7 +179,9 @@ mca_coll_base_module_t *coll_t3_comm_query(struct ompi_communicator_t *comm, int
 
 /* Return whether T3 carries messages of this communicator. The first call makes the ranks agree. */
 bool coll_t3_ready(coll_t3_module_t *m);
-/* The least of a number of all ranks, by the next component. A negative error number if it fails. */
+/*
+ * The least of a number of all ranks, by the next component. A negative error number if it fails.
+ */
 int coll_t3_agree(coll_t3_module_t *m, int mine);
 void coll_t3_leave(coll_t3_module_t *m);
 
@@ -211,14 +233,16 @@ bool coll_t3_reduction(struct ompi_datatype_t *type, struct ompi_op_t *op, uint3
 /* ---------------------------------------------------------------------- plans.c */
 
 /*
- * Get a plan, and make it if it is not there, which blocks, or else return -ENOENT. All ranks call it
- * with the same arguments. Errors after which the next component can do the call: those that
+ * Get a plan, and make it if it is not there, which blocks, or else return -ENOENT. All ranks call
+ * it with the same arguments. Errors after which the next component can do the call: those that
  * coll_t3_agreed() knows.
  */
 int coll_t3_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, bool make,
 		 struct t3_plan **plan);
 void coll_t3_drop_plans(coll_t3_module_t *m);
-/* Whether a plan that was got is still kept. The memory of one that is not may be another's by now. */
+/*
+ * Whether a plan that was got is still kept. The memory of one that is not may be another's by now.
+ */
 bool coll_t3_has_plan(const coll_t3_module_t *m, const struct t3_plan_desc *desc);
 /* Whether all ranks have this error of t3_plan_create(), and the communicator can go on. */
 bool coll_t3_agreed(int error);
@@ -226,9 +250,9 @@ bool coll_t3_agreed(int error);
 /* ---------------------------------------------------------------------- piece.c */
 
 /*
- * A collective on contiguous memory. It has `parts` parts of `count` elements, one for each rank, or
- * one for ALL_REDUCE and BROADCAST. in and out are as for t3_all_reduce() and the like. out may be
- * NULL where no result is wanted.
+ * A collective on contiguous memory. It has `parts` parts of `count` elements, one for each rank,
+ * or one for ALL_REDUCE and BROADCAST. in and out are as for t3_all_reduce() and the like. out may
+ * be NULL where no result is wanted.
  */
 struct coll_t3_job {
 	enum coll_t3_call call;
@@ -248,7 +272,7 @@ struct coll_t3_pieces {
 	uint32_t parts;
 	uint64_t first, count; /* the range */
 	struct t3_plan *plan;
-	/* Those of the last piece, which may be shorter. */
+	/* Count and plan of the last piece, which may be shorter. */
 	uint64_t last;
 	struct t3_plan *last_plan;
 	/* Chunks of the plan whose input the device reads in its place, a bit for each. */
@@ -271,22 +295,22 @@ size_t coll_t3_offset(const struct coll_t3_pieces *p, uint64_t part);
 /* ---------------------------------------------------------------------- place.c */
 
 /*
- * Before the arm of a piece: let the device read its input in its place, where it lies in a block of
- * MPI_Alloc_mem. What cannot be is copied as ever.
+ * Before the arm of a piece: let the device read its input in its place, where it lies in a block
+ * of MPI_Alloc_mem. What cannot be is copied as ever.
  */
 void coll_t3_bind(struct coll_t3_pieces *p);
 /* Before the plan goes on to other memory, and the program may free this. Between epochs. */
 void coll_t3_unbind(struct coll_t3_pieces *p);
 /*
- * Copy the result of a piece by the device and wait for it, where it goes to a block of MPI_Alloc_mem.
- * Return false if that is not so, or has failed: then the caller copies.
+ * Copy the result of a piece by the device and wait for it, where it goes to a block of
+ * MPI_Alloc_mem. Return false if that is not so, or has failed: then the caller copies.
  */
 bool coll_t3_take_by_device(const struct coll_t3_pieces *p, uint64_t bytes);
 void coll_t3_close_queue(void);
 
 /* ---------------------------------------------------------------------- run.c */
 
-/* What became of it. */
+/* The end of a job. */
 enum coll_t3_end {
 	COLL_T3_DONE,
 	COLL_T3_PASS, /* the next component must do the call; nothing was written */
@@ -307,8 +331,8 @@ int64_t coll_t3_limit(void);
 /* ---------------------------------------------------------------------- later.c */
 
 /*
- * Begin a job whose plans are there. It goes on when MPI makes progress, behind those that were begun
- * before on the communicator. The request is complete when it is.
+ * Begin a job whose plans are there. It goes on when MPI makes progress, behind those that were
+ * begun before on the communicator. The request is complete when it is.
  */
 enum coll_t3_end coll_t3_begin(coll_t3_module_t *m, const struct coll_t3_job *job,
 			       ompi_request_t **request);

@@ -152,7 +152,7 @@ static int finish(coll_t3_later_t *l, int ret)
 	if (ret == 1) {
 		coll_t3_count(&coll_t3_counts.by_t3[l->job.call]);
 		coll_t3_say(10, "%s on %s is done by T3", coll_t3_names[l->job.call],
-			    m->comm->c_name);
+			    coll_t3_name(m->comm));
 		return OMPI_SUCCESS;
 	}
 	if (m->state == COLL_T3_ON)

@@ -20,22 +20,16 @@ struct block {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *blocks;
 
-/* Plans need device memory, too: without the user's word they have half of it. */
-static unsigned long long limit(void)
-{
-	struct drm_t3_device_info info;
-
-	if (coll_t3_params.memory_max)
-		return coll_t3_params.memory_max;
-	return t3_device_info(coll_t3_device(), &info) ? 0 : info.memory_size / 2;
-}
-
 /* Count the bytes, if there may be so many. */
 static bool reserve(size_t bytes)
 {
-	unsigned long long most = limit(), *used = &coll_t3_counts.memory;
+	unsigned long long most = coll_t3_params.memory_max, *used = &coll_t3_counts.memory;
+	struct drm_t3_device_info info;
 	bool fits;
 
+	/* Plans need device memory, too: without the user's word they have half of it. */
+	if (!most && !t3_device_info(coll_t3_device(), &info))
+		most = info.memory_size / 2;
 	pthread_mutex_lock(&lock);
 	fits = *used <= most && bytes <= most - *used;
 	if (fits)

@@ -75,7 +75,7 @@ mca_coll_base_module_t *coll_t3_comm_query(struct ompi_communicator_t *comm, int
 	if (coll_t3_params.priority < 0)
 		return NULL;
 	if (why) {
-		coll_t3_say(1, "%s is not T3's: %s", comm->c_name, why);
+		coll_t3_say(1, "%s is not T3's: %s", coll_t3_name(comm), why);
 		return NULL;
 	}
 	m = OBJ_NEW(coll_t3_module_t);

@@ -22,7 +22,7 @@ const char *coll_t3_source(const struct coll_t3_pieces *p, uint32_t chunk, uint6
 	return in + coll_t3_offset(p, p->job->collective == T3_ALL_GATHER ? 0 : chunk);
 }
 
-/* What is bound is not copied by the put. */
+/* A put does not copy bound input. */
 int coll_t3_put(const struct coll_t3_pieces *p)
 {
 	uint64_t first, count;
@@ -56,25 +56,16 @@ int coll_t3_take(const struct coll_t3_pieces *p, bool may_wait)
 
 /* ---------------------------------------------------------------------- cutting */
 
-static uint32_t algorithm(void)
-{
-	switch (*coll_t3_params.algorithm) {
-	case 'r':
-		return T3_ALGORITHM_RING;
-	case 'd':
-		return T3_ALGORITHM_DIRECT;
-	case 'h':
-		return T3_ALGORITHM_HIERARCHICAL;
-	default:
-		return T3_ALGORITHM_AUTO;
-	}
-}
-
 static struct t3_plan_desc describe(const struct coll_t3_pieces *p, uint64_t count)
 {
+	const char name = *coll_t3_params.algorithm;
+
 	return (struct t3_plan_desc){
 		.collective = p->job->collective,
-		.algorithm = algorithm(),
+		.algorithm = name == 'r'   ? T3_ALGORITHM_RING
+			     : name == 'd' ? T3_ALGORITHM_DIRECT
+			     : name == 'h' ? T3_ALGORITHM_HIERARCHICAL
+					   : T3_ALGORITHM_AUTO,
 		.count = count * p->parts,
 		.dtype = p->job->dtype,
 		.op = p->job->op,

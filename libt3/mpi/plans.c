@@ -13,7 +13,7 @@ bool coll_t3_agreed(int error)
 	return error != -ETIMEDOUT && error != -EPIPE && error != -EPROTO && error != -ECOMM;
 }
 
-/* Its place, or m->kept. */
+/* Return the index of the plan, or m->kept. */
 static uint32_t find(const coll_t3_module_t *m, const struct t3_plan_desc *desc)
 {
 	uint32_t i;
@@ -49,14 +49,9 @@ static void put_first(coll_t3_module_t *m, uint32_t i)
 	m->plans[0] = first;
 }
 
-static bool is_full(int error)
-{
-	return error == -ENOSPC || error == -EDQUOT || error == -ENOMEM;
-}
-
 /*
- * libt3 makes no progress of MPI, but a rank that is not here yet may need some to come. So they meet
- * before.
+ * libt3 makes no progress of MPI, but a rank that is not here yet may need some to come. So the
+ * ranks agree first.
  */
 static int make(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_plan **plan)
 {
@@ -67,7 +62,7 @@ static int make(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_
 		return ret;
 	end = t3_deadline(coll_t3_params.setup_seconds * 1000000000ull);
 	ret = t3_plan_create(m->t3, desc, end, plan);
-	if (is_full(ret) && m->kept) {
+	if ((ret == -ENOSPC || ret == -EDQUOT || ret == -ENOMEM) && m->kept) {
 		coll_t3_drop_plans(m);
 		ret = t3_plan_create(m->t3, desc, end, plan);
 	}
@@ -84,7 +79,7 @@ static int add(coll_t3_module_t *m, const struct t3_plan_desc *desc)
 	if (ret && !coll_t3_agreed(ret))
 		return ret;
 	if (ret)
-		coll_t3_say(1, "%s: no plan: %s: %s", m->comm->c_name, strerror(-ret),
+		coll_t3_say(1, "%s: no plan: %s: %s", coll_t3_name(m->comm), strerror(-ret),
 			    t3_comm_error(m->t3));
 	/* A link that one plan lacks, the next one lacks, too. */
 	if (ret == -EHOSTUNREACH)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What Open MPI asks for the memory of MPI_Alloc_mem: a component of its framework mpool. Open MPI
+ * The allocator of MPI_Alloc_mem: a component of Open MPI's framework mpool. Open MPI
  * loads a component by the name of its file. This one is in the file of coll/t3, whose device and
  * parameters it needs, so coll/t3 adds it to the list of those that Open MPI has loaded.
  */
@@ -56,8 +56,8 @@ static mca_mpool_base_module_t pool = {
 };
 
 /*
- * Other components ask for memory for networks, which must be ordinary. They do so before MPI_Init()
- * is over, and MPI_Alloc_mem can be called only after it.
+ * Other components ask for memory for networks, which must be ordinary. They do so before
+ * MPI_Init() is over, and MPI_Alloc_mem can be called only after it.
  */
 static int query(const char *hints, int *priority, mca_mpool_base_module_t **module)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A collective that blocks, piece by piece. While a rank waits for others, MPI makes progress: they may
- * need a message of this rank to come.
+ * A collective that blocks, piece by piece. While a rank waits for others, MPI makes progress: they
+ * may need a message of this rank to come.
  */
 #include <errno.h>
 #include <limits.h>
@@ -19,19 +19,21 @@
 enum coll_t3_end coll_t3_break(coll_t3_module_t *m, enum coll_t3_call call, const char *why)
 {
 	m->state = COLL_T3_BROKEN;
-	coll_t3_complain("%s on %s failed: %s", coll_t3_names[call], m->comm->c_name, why);
+	coll_t3_complain("%s on %s failed: %s", coll_t3_names[call], coll_t3_name(m->comm), why);
 	return COLL_T3_FAILED;
 }
 
 void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, const char *why)
 {
 	coll_t3_count(&coll_t3_counts.passed_on[call]);
-	coll_t3_say(10, "%s on %s is passed on: %s", coll_t3_names[call], m->comm->c_name, why);
+	coll_t3_say(10, "%s on %s is passed on: %s", coll_t3_names[call], coll_t3_name(m->comm),
+		    why);
 }
 
 /*
  * Open MPI itself reduces a few words on a communicator, without blocking and while the program may
- * be in a collective on it: MPI_Comm_idup. That comes at another place of the ranks' order of calls.
+ * be in a collective on it: MPI_Comm_idup. That comes at another place of the ranks' order of
+ * calls.
  */
 #define LATER_BYTES_MIN 64
 
@@ -59,36 +61,27 @@ bool coll_t3_takes(coll_t3_module_t *m, enum coll_t3_call call, uint64_t bytes)
 
 /* ---------------------------------------------------------------------- waiting */
 
-/* Ready to put, or complete. */
-static int ask(struct t3_plan *plan, bool complete, int64_t deadline)
-{
-	return complete ? t3_plan_wait(plan, deadline) : t3_plan_ready(plan, deadline);
-}
-
-static void nap(struct t3_plan *plan, bool complete, uint64_t ns)
-{
-	struct t3_space *space = t3_plan_space(plan);
-	uint32_t epoch = t3_plan_epoch(plan);
-
-	/* What came of it, the next question tells. */
-	if (complete)
-		t3_wait(space, epoch, 0, T3_DELIVERED, t3_deadline(ns));
-	else
-		t3_wait_armed(space, epoch, t3_deadline(ns));
-}
-
+/* Wait until the plan is ready to put, or complete. */
 static int await(struct t3_plan *plan, bool complete, int64_t end)
 {
+	int (*ask)(struct t3_plan * plan, int64_t deadline_ns) =
+		complete ? t3_plan_wait : t3_plan_ready;
+	struct t3_space *space = t3_plan_space(plan);
+	uint32_t epoch = t3_plan_epoch(plan);
 	uint64_t ns = NAP_FIRST_NS;
 	int polls = 0, ret;
 
-	while ((ret = ask(plan, complete, 0)) == -ETIMEDOUT) {
+	while ((ret = ask(plan, 0)) == -ETIMEDOUT) {
 		opal_progress();
 		if (t3_deadline(0) >= end)
-			return ask(plan, complete, end); /* it says who did not come */
+			return ask(plan, end); /* the error names the rank that did not come */
 		if (++polls <= POLLS)
 			continue;
-		nap(plan, complete, ns);
+		/* The next call of ask() returns the result of this wait. */
+		if (complete)
+			t3_wait(space, epoch, 0, T3_DELIVERED, t3_deadline(ns));
+		else
+			t3_wait_armed(space, epoch, t3_deadline(ns));
 		ns = ns * 2 < NAP_LAST_NS ? ns * 2 : NAP_LAST_NS;
 	}
 	return ret;
@@ -143,6 +136,6 @@ enum coll_t3_end coll_t3_run(coll_t3_module_t *m, const struct coll_t3_job *job)
 				     *t3_plan_error(p.plan) ? t3_plan_error(p.plan)
 							    : strerror(-ret));
 	coll_t3_count(&coll_t3_counts.by_t3[job->call]);
-	coll_t3_say(10, "%s on %s is done by T3", coll_t3_names[job->call], m->comm->c_name);
+	coll_t3_say(10, "%s on %s is done by T3", coll_t3_names[job->call], coll_t3_name(m->comm));
 	return COLL_T3_DONE;
 }

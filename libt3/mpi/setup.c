@@ -29,42 +29,38 @@ static int all_gather(void *ctx, const void *mine, void *all, size_t bytes)
 	return 0;
 }
 
-static int join(coll_t3_module_t *m, char *why)
-{
-	struct t3_bootstrap_desc desc = {
-		.all_gather = all_gather,
-		.ctx = m,
-		.rank = (uint32_t)ompi_comm_rank(m->comm),
-		.ranks = (uint32_t)ompi_comm_size(m->comm),
-		.text = why,
-		.text_size = T3_COMM_TEXT_SIZE,
-	};
-	int64_t end = t3_deadline(coll_t3_params.setup_seconds * 1000000000ull);
-
-	return t3_comm_create_bootstrap(coll_t3_device(), &desc, end, &m->t3);
-}
-
 /* own is this rank's error, or 0 when only another rank has one. */
 static void turn_off(coll_t3_module_t *m, int own, int least, const char *why)
 {
 	m->state = COLL_T3_OFF;
 	if (own)
-		coll_t3_say(1, "%s is not T3's: %s: %s", m->comm->c_name, strerror(-own), why);
+		coll_t3_say(1, "%s is not T3's: %s: %s", coll_t3_name(m->comm), strerror(-own),
+			    why);
 	else
-		coll_t3_say(1, "%s is not T3's: another rank says: %s", m->comm->c_name,
+		coll_t3_say(1, "%s is not T3's: another rank says: %s", coll_t3_name(m->comm),
 			    strerror(-least));
 }
 
 static void set_up(coll_t3_module_t *m)
 {
 	char why[T3_COMM_TEXT_SIZE] = "";
+	struct t3_bootstrap_desc desc = {
+		.all_gather = all_gather,
+		.ctx = m,
+		.rank = (uint32_t)ompi_comm_rank(m->comm),
+		.ranks = (uint32_t)ompi_comm_size(m->comm),
+		.text = why,
+		.text_size = sizeof(why),
+	};
+	int64_t end;
 	int own = coll_t3_open_device(), least = coll_t3_agree(m, own);
 
 	if (least) {
 		turn_off(m, own, least, coll_t3_device_error());
 		return;
 	}
-	own = join(m, why);
+	end = t3_deadline(coll_t3_params.setup_seconds * 1000000000ull);
+	own = t3_comm_create_bootstrap(coll_t3_device(), &desc, end, &m->t3);
 	least = coll_t3_agree(m, own);
 	if (least) {
 		coll_t3_leave(m);
@@ -72,7 +68,7 @@ static void set_up(coll_t3_module_t *m)
 		return;
 	}
 	m->state = COLL_T3_ON;
-	coll_t3_say(1, "%s is T3's: rank %d of %d", m->comm->c_name, ompi_comm_rank(m->comm),
+	coll_t3_say(1, "%s is T3's: rank %d of %d", coll_t3_name(m->comm), ompi_comm_rank(m->comm),
 		    ompi_comm_size(m->comm));
 }
 
@@ -84,11 +80,11 @@ bool coll_t3_ready(coll_t3_module_t *m)
 }
 
 /*
- * Without a meeting, as no rank can be in a call that needs this one. In the set-up each rank has left
- * join() before coll_t3_agree() ends anywhere. Later a rank leaves when its last collective is
- * complete: it has delivered all that others need of it, and a space that goes poisons only the epochs
- * after that one (SPEC.md, section 6.2). After a failure the epoch is not complete, and the others get
- * -EIO by the poison.
+ * No barrier is needed, as no rank can be in a call that needs this one. In the set-up each rank
+ * has left t3_comm_create_bootstrap() before coll_t3_agree() returns on any rank. Later a rank
+ * leaves when its last collective is complete: it has delivered all that others need of it, and a
+ * space that goes poisons only the epochs after that one (SPEC.md, section 6.2). After a failure
+ * the epoch is not complete, and the others get -EIO by the poison.
  */
 void coll_t3_leave(coll_t3_module_t *m)
 {

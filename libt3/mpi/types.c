@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which of MPI's types and operations a device has. The handles of MPI are compared, as all others
+ * MPI's types and operations that a device has. The handles of MPI are compared, as all others
  * are the program's own. MPI's types for Fortran are handles of their own.
  */
 #include "coll_t3.h"

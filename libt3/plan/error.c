@@ -12,44 +12,36 @@
 #define NEWS_NS 2000000000
 
 /* Add to the text; what does not fit is cut. */
-__attribute__((format(printf, 2, 3))) static void add(struct t3_plan *plan, const char *format, ...)
+__attribute__((format(printf, 2, 0))) static void add_list(const struct t3_plan *plan,
+							   const char *format, va_list args)
 {
 	size_t length = strlen(plan->text);
+
+	vsnprintf(plan->text + length, PLAN_TEXT_SIZE - length, format, args);
+}
+
+__attribute__((format(printf, 2, 3))) static void add(const struct t3_plan *plan,
+						      const char *format, ...)
+{
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(plan->text + length, sizeof(plan->text) - length, format, args);
+	add_list(plan, format, args);
 	va_end(args);
 }
 
-static const char *name_of(uint32_t collective)
-{
-	/* clang-format off */
-	static const char *const names[] = {
-		[T3_REDUCE_SCATTER] = "reduce-scatter",
-		[T3_ALL_GATHER] = "all-gather",
-		[T3_ALL_REDUCE] = "all-reduce",
-		[T3_ALL_TO_ALL] = "all-to-all",
-		[T3_BROADCAST] = "broadcast",
-	};
-	/* clang-format on */
-
-	return names[collective];
-}
-
 /* Name a rank, with its node if there are several. */
-static void add_rank(struct t3_plan *plan, uint32_t rank)
+static void add_rank(const struct t3_plan *plan, uint32_t rank)
 {
 	add(plan, "rank %u", rank);
 	if (t3_comm_spans_nodes(plan->comm))
 		add(plan, " (node %u)", plan->comm->node[rank]);
 }
 
-static void add_place(struct t3_plan *plan)
+static void add_place(const struct t3_plan *plan)
 {
 	plan->text[0] = '\0';
-	plan->told_gone = false;
-	add(plan, "%s, ", name_of(plan->desc.collective));
+	add(plan, "%s, ", t3_plan_collective_name(plan->desc.collective));
 	add_rank(plan, plan->comm->rank);
 	add(plan, ", epoch %u: ", plan->phase == PLAN_COMPLETE ? plan->epoch + 1 : plan->epoch);
 }
@@ -65,12 +57,42 @@ static uint32_t find_gone(const struct t3_plan *plan)
 	for (r = comm->ranks; r-- > 0;) {
 		if (r == comm->rank)
 			continue;
-		if (t3_comm_gave_up(comm, r))
+		if (t3_comm_has_cause(comm, r))
 			return r;
 		if (t3_comm_gone(comm, r))
 			gone = r;
 	}
 	return gone;
+}
+
+static const struct t3_layout_segment *first_behind(const struct t3_plan *plan, bool *tracked)
+{
+	const volatile struct drm_t3_event_area *events = t3_space_events(plan->space);
+	const struct t3_layout_segment *s;
+	uint64_t word;
+	uint32_t i;
+
+	for (i = 0; i < plan->layout.count; i++) {
+		s = &plan->layout.segment[i];
+		word = t3_load64(&events->segment[s->desc.segment]);
+		*tracked = (uint32_t)word == plan->epoch && word & DRM_T3_WORD_TRACKED;
+		if (!*tracked || !(word & DRM_T3_WORD_DELIVERED))
+			return s;
+	}
+	return NULL;
+}
+
+/* The rank that this one waits for, and is late because of; its own number: none. */
+static uint32_t awaited(const struct t3_plan *plan)
+{
+	uint32_t self = plan->comm->rank, rank = t3_plan_blocking_rank(plan, self);
+	const struct t3_layout_segment *s;
+	bool tracked;
+
+	if (rank != self || plan->phase != PLAN_READY || t3_plan_owes_any(plan))
+		return rank;
+	s = first_behind(plan, &tracked);
+	return s && !tracked ? t3_plan_far_source(plan, s->desc.segment) : self;
 }
 
 /*
@@ -84,7 +106,7 @@ static void add_gone(struct t3_plan *plan)
 	if (plan->told_gone || rank == plan->comm->ranks)
 		return;
 	plan->told_gone = true;
-	t3_comm_fail_gone(plan->comm, rank);
+	t3_comm_fail_ended(plan->comm, rank, awaited(plan));
 	add(plan, "; %s", plan->comm->error);
 }
 
@@ -100,9 +122,9 @@ const char *t3_plan_error(struct t3_plan *plan)
 /* Name a rank that this plan waits for, and the rank that that one waits for. */
 static void add_behind(struct t3_plan *plan, uint32_t rank)
 {
-	uint32_t last = t3_plan_behind(plan, rank);
+	uint32_t last = t3_plan_blocking_rank(plan, rank);
 
-	t3_comm_blame(plan->comm, last, true);
+	t3_comm_record_cause(plan->comm, last, true);
 	if (last == rank)
 		return;
 	add(plan, ", as it waits for ");
@@ -131,7 +153,7 @@ static bool add_laggard(struct t3_plan *plan, uint32_t chunk)
 			add_unarmed(plan, r);
 			return true;
 		}
-		put = atomic_load_explicit(&plan->board->line[r].put[chunk], memory_order_relaxed);
+		put = atomic_load_explicit(&plan->shared->rank[r].put[chunk], memory_order_relaxed);
 		add(plan, "; ");
 		add_rank(plan, r);
 		add(plan, " has put %llu of %llu elements of chunk %u", (unsigned long long)put,
@@ -152,6 +174,7 @@ static void add_far_source(struct t3_plan *plan, const struct t3_layout_segment 
 	add(plan, "; it waits for ");
 	add_rank(plan, rank);
 	add(plan, ", whose progress is not seen from here");
+	t3_comm_record_cause(plan->comm, rank, true);
 }
 
 /* ------------------------------------------------------------------------ timeouts */
@@ -175,23 +198,9 @@ static void describe_arming(struct t3_plan *plan)
 	add(plan, "; it is not seen from here whether ");
 	add_rank(plan, (uint32_t)__builtin_ctz(far));
 	add(plan, " has armed it");
-}
-
-static const struct t3_layout_segment *first_behind(const struct t3_plan *plan, bool *tracked)
-{
-	const volatile struct drm_t3_event_area *events = t3_space_events(plan->space);
-	const struct t3_layout_segment *s;
-	uint64_t word;
-	uint32_t i;
-
-	for (i = 0; i < plan->layout.count; i++) {
-		s = &plan->layout.segment[i];
-		word = t3_load64(&events->segment[s->desc.segment]);
-		*tracked = (uint32_t)word == plan->epoch && word & DRM_T3_WORD_TRACKED;
-		if (!*tracked || !(word & DRM_T3_WORD_DELIVERED))
-			return s;
-	}
-	return NULL;
+	/* Of several, the others of this node would take this one for the late one. */
+	if (!(far & (far - 1)))
+		t3_comm_record_cause(plan->comm, (uint32_t)__builtin_ctz(far), true);
 }
 
 /* Find the first tile that is not done, exactly if the device can tell. */
@@ -240,6 +249,15 @@ static void describe_delivery(struct t3_plan *plan)
 		add_far_source(plan, s);
 }
 
+/* Say what lacks, and the rank that is late. */
+static void describe_open(struct t3_plan *plan)
+{
+	if (plan->phase == PLAN_ARMED)
+		describe_arming(plan);
+	else
+		describe_delivery(plan);
+}
+
 /* -------------------------------------------------------------------------- faults */
 
 static bool is_consequence(uint32_t kind)
@@ -251,17 +269,18 @@ static bool is_consequence(uint32_t kind)
 /* Find a rank whose own fault was the first. */
 static void add_culprit(struct t3_plan *plan)
 {
-	const struct plan_line *line;
+	const struct plan_rank_state *line;
 	uint32_t r, kind;
 
 	for (r = 0; r < plan->comm->ranks; r++) {
-		line = &plan->board->line[r];
+		line = &plan->shared->rank[r];
 		kind = atomic_load_explicit(&line->fault, memory_order_relaxed);
 		if (r == plan->comm->rank || !kind || is_consequence(kind))
 			continue;
 		add(plan, "; ");
 		add_rank(plan, r);
 		add(plan, " faulted: %s", t3_fault_name(kind));
+		t3_comm_report_cause(plan->comm, r, false);
 		return;
 	}
 }
@@ -293,13 +312,30 @@ static void describe_fault(struct t3_plan *plan, int64_t deadline_ns)
 		add(plan, "the space faulted");
 		return;
 	}
-	atomic_store_explicit(&plan_line(plan)->fault, fault.kind, memory_order_relaxed);
+	atomic_store_explicit(&plan_rank_state(plan)->fault, fault.kind, memory_order_relaxed);
 	t3_fault_text(&fault, text, sizeof(text));
 	add(plan, "%s", text);
 	if (!is_consequence(fault.kind))
 		return;
 	add_culprit(plan);
 	wait_for_news(plan, deadline_ns);
+	if (find_gone(plan) < plan->comm->ranks || t3_now_ns() < deadline_ns ||
+	    awaited(plan) == plan->comm->rank)
+		return;
+	/* The other rank has ended at the same deadline, and its news is not here yet. */
+	add(plan, "; ");
+	describe_open(plan);
+}
+
+int t3_plan_refuse(const struct t3_plan *plan, int ret, const char *format, ...)
+{
+	va_list args;
+
+	add_place(plan);
+	va_start(args, format);
+	add_list(plan, format, args);
+	va_end(args);
+	return ret;
 }
 
 int t3_plan_fail(struct t3_plan *plan, int ret, int64_t deadline_ns)
@@ -307,17 +343,20 @@ int t3_plan_fail(struct t3_plan *plan, int ret, int64_t deadline_ns)
 	if (ret == -ETIMEDOUT && deadline_ns <= 0)
 		return ret;
 	add_place(plan);
+	plan->told_gone = false;
 	if (ret == -EIO)
 		describe_fault(plan, deadline_ns);
+	else if (ret == -ENOENT)
+		add(plan, "its space was destroyed, and not by this plan");
+	else if (ret == -ENODEV)
+		add(plan, "the device was removed or reset");
 	else if (ret != -ETIMEDOUT)
 		add(plan, "%s", strerror(-ret));
-	else if (plan->phase == PLAN_ARMED)
-		describe_arming(plan);
 	else
-		describe_delivery(plan);
+		describe_open(plan);
 	if (ret != -ETIMEDOUT) {
 		plan->error = ret;
-		atomic_store_explicit(&plan_line(plan)->error, ret, memory_order_relaxed);
+		atomic_store_explicit(&plan_rank_state(plan)->error, ret, memory_order_relaxed);
 	}
 	add_gone(plan);
 	return ret;

@@ -81,7 +81,8 @@ static int exchange_ring(struct maker *m)
 int t3_plan_exchange(struct maker *m)
 {
 	if (m->out->parts > 1)
-		return t3_plan_too_big(m, "the chunks of an all-to-all are at most 16 MiB");
+		return t3_plan_too_big(
+			m, "the chunks of an all-to-all are at most 16 MiB, so count is too large");
 	t3_plan_place_result(m, m->ranks * t3_plan_chunk_bytes(m, m->rank));
 	return m->ring ? exchange_ring(m) : exchange_direct(m);
 }

@@ -19,12 +19,12 @@ static const char *wrong_op(const struct t3_plan_desc *d)
 	uint32_t size = t3_dtype_bytes(d->dtype);
 
 	if (!size)
-		return "no such type of elements";
+		return "no such dtype";
 	if (!reduces(d))
 		return d->op ? "op is for reductions; 0 for others" : NULL;
 	if (d->op < DRM_T3_OP_ADD || d->op > DRM_T3_OP_MAX)
 		return "op of a reduction is ADD, MIN or MAX";
-	return size == 1 ? "bytes cannot be reduced" : NULL;
+	return size == 1 ? "a dtype of bytes cannot be reduced" : NULL;
 }
 
 static const char *wrong_tile(const struct t3_plan_desc *d)
@@ -39,7 +39,7 @@ static const char *wrong_tile(const struct t3_plan_desc *d)
 		return "tile_columns is above columns";
 	if (size * d->tile_columns > TILE_MAX ||
 	    rows * size * (d->tile_columns ? d->tile_columns : 1) > TILE_MAX)
-		return "a tile is at most 1 MiB";
+		return "a tile (tile_rows, tile_columns) is at most 1 MiB";
 	return NULL;
 }
 
@@ -52,22 +52,22 @@ static const char *wrong(const struct t3_plan_desc *d, uint32_t ranks)
 	if (d->algorithm < T3_ALGORITHM_RING || d->algorithm > T3_ALGORITHM_HIERARCHICAL)
 		return "no such algorithm";
 	if (d->algorithm == T3_ALGORITHM_HIERARCHICAL && d->collective == T3_ALL_TO_ALL)
-		return "an all-to-all is RING or DIRECT, not HIERARCHICAL";
+		return "the algorithm of an all-to-all is RING or DIRECT, not HIERARCHICAL";
 	if (d->collective == T3_BROADCAST ? d->root >= ranks : d->root)
 		return "root is a rank for a broadcast; 0 for others";
 	if (d->path > T3_PATH_DOORBELL || d->pad)
 		return "no such path, or pad is not 0";
 	if (!d->count || (d->columns && d->count % d->columns))
-		return "count is 0, or not whole rows";
+		return "count is 0, or not whole rows of columns";
 	return NULL;
 }
 
 static const char *too_much(const struct t3_plan_desc *d)
 {
 	if (d->count > T3_LAYOUT_COUNT_MAX)
-		return "more than 2^40 elements";
+		return "count is above 2^40";
 	if ((uint64_t)d->columns * t3_dtype_bytes(d->dtype) > ROW_MAX)
-		return "a row is above 16 MiB";
+		return "a row of so many columns is above 16 MiB";
 	return NULL;
 }
 
@@ -236,11 +236,23 @@ static uint64_t across(const struct t3_segment_desc *d)
 	return d->row_bytes / d->tile_row_bytes + !!(d->row_bytes % d->tile_row_bytes);
 }
 
+/* Tiles of a segment that come before the rank's own rows, which begin at a tile's first row. */
+static uint64_t tiles_before(const struct t3_layout_segment *s)
+{
+	return s->own_row / s->desc.tile_rows * across(&s->desc);
+}
+
+static uint64_t own_tiles(const struct t3_layout_segment *s)
+{
+	return (s->own_rows / s->desc.tile_rows + !!(s->own_rows % s->desc.tile_rows)) *
+	       across(&s->desc);
+}
+
 /* Where the rank's own rows do not begin at row 0, a tile is one row high. */
 uint32_t t3_layout_tile(const struct t3_layout *l, uint32_t chunk, uint64_t tile,
 			uint64_t *in_segment)
 {
-	uint64_t skip, own;
+	uint64_t own;
 	uint32_t i;
 
 	for (i = 0; i < l->count; i++) {
@@ -248,14 +260,42 @@ uint32_t t3_layout_tile(const struct t3_layout *l, uint32_t chunk, uint64_t tile
 
 		if (s->chunk != chunk || !s->own_rows)
 			continue;
-		skip = s->own_row / s->desc.tile_rows * across(&s->desc);
-		own = (s->own_rows / s->desc.tile_rows + !!(s->own_rows % s->desc.tile_rows)) *
-		      across(&s->desc);
+		own = own_tiles(s);
 		if (tile < own) {
-			*in_segment = skip + tile;
+			*in_segment = tiles_before(s) + tile;
 			return i;
 		}
 		tile -= own;
 	}
 	return T3_LAYOUT_NONE;
+}
+
+uint64_t t3_layout_tiles(const struct t3_layout *l, uint32_t chunk)
+{
+	uint64_t tiles = 0;
+	uint32_t i;
+
+	for (i = 0; i < l->count; i++)
+		if (l->segment[i].chunk == chunk && l->segment[i].own_rows)
+			tiles += own_tiles(&l->segment[i]);
+	return tiles;
+}
+
+uint64_t t3_layout_chunk_tile(const struct t3_layout *l, uint32_t at, uint64_t in_segment)
+{
+	uint64_t tile = in_segment - tiles_before(&l->segment[at]);
+	uint32_t i;
+
+	for (i = 0; i < at; i++)
+		if (l->segment[i].chunk == l->segment[at].chunk && l->segment[i].own_rows)
+			tile += own_tiles(&l->segment[i]);
+	return tile;
+}
+
+uint64_t t3_layout_element(const struct t3_layout *l, uint32_t at, const struct t3_tile *tile)
+{
+	const struct t3_layout_segment *s = &l->segment[at];
+
+	return s->own_first +
+	       ((uint64_t)(tile->row - s->own_row) * s->desc.row_bytes + tile->col) / l->element;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which rank has which place on which node. */
+/* The places of ranks on their nodes. */
 #include <string.h>
 
 #include "plan/hierarchy.h"

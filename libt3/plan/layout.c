@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which segments a rank has for a collective, and where each of them sends.
+ * The segments of a rank for a collective, and the targets of each.
  *
  * A block is the place of one chunk. In an all-to-all it is the place of the chunks of several
  * sources, one below the other. A block has the same number at all ranks, and its segments' indices
@@ -212,25 +212,6 @@ static uint32_t chunks(const struct maker *m)
 	return m->nodes && m->desc->collective == T3_ALL_REDUCE ? m->nodes->each : m->ranks;
 }
 
-static int make(struct maker *m)
-{
-	struct t3_layout *l = m->out;
-	int ret = 0;
-
-	memset(l, 0, sizeof(*l));
-	l->rank = m->rank;
-	l->ranks = m->ranks;
-	t3_layout_cut(m->desc, chunks(m), l);
-	if (blocks(m) * l->parts > T3_LAYOUT_SEGMENTS)
-		ret = t3_plan_too_big(
-			m, "chunks above 16 MiB need two segments each, and there are too many");
-	if (!ret)
-		ret = make_segments(m);
-	if (!ret)
-		make_order(m);
-	return ret;
-}
-
 int t3_layout_make(const struct t3_plan_desc *desc, uint32_t rank, uint32_t ranks,
 		   const uint8_t *node, struct t3_layout *layout, const char **why)
 {
@@ -250,7 +231,18 @@ int t3_layout_make(const struct t3_plan_desc *desc, uint32_t rank, uint32_t rank
 	if (ret)
 		return ret;
 	m.ring = desc->algorithm == T3_ALGORITHM_RING;
-	ret = make(&m);
+	memset(layout, 0, sizeof(*layout));
+	layout->rank = rank;
+	layout->ranks = ranks;
+	t3_layout_cut(desc, chunks(&m), layout);
+	if (blocks(&m) * layout->parts > T3_LAYOUT_SEGMENTS)
+		ret = t3_plan_too_big(
+			&m, "count makes chunks above 16 MiB, which need two segments each, and "
+			    "there are too many");
+	if (!ret)
+		ret = make_segments(&m);
+	if (!ret)
+		make_order(&m);
 	*why = m.why;
 	return ret;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a plan makes of a rank's space. This is pure arithmetic, the same at all ranks. So a rank
- * knows the segments of its peers when it computes theirs.
+ * The layout that a plan gives a rank's space. This is pure arithmetic, the same at all ranks. So a
+ * rank knows the segments of its peers when it computes theirs.
  */
 #ifndef T3_PLAN_LAYOUT_H
 #define T3_PLAN_LAYOUT_H
@@ -44,7 +44,7 @@ struct t3_layout {
 	uint32_t tiles;			    /* of all segments */
 	uint64_t result_offset, result_bytes;
 	uint32_t produced;		  /* chunks that this rank has input for */
-	uint8_t order[T3_COMM_RANKS_MAX]; /* their numbers, in the order in which they are wanted */
+	uint8_t order[T3_COMM_RANKS_MAX]; /* chunk numbers, in the order of production */
 	uint32_t count;			  /* of segments */
 	struct t3_layout_segment segment[T3_LAYOUT_SEGMENTS];
 };
@@ -77,6 +77,12 @@ uint32_t t3_layout_locate(const struct t3_layout *layout, uint64_t element, uint
 /* The position of the segment for the rank's own input of tile t of a chunk, and the tile in it. */
 uint32_t t3_layout_tile(const struct t3_layout *layout, uint32_t chunk, uint64_t tile,
 			uint64_t *in_segment);
+/* The number of tiles of a chunk that the rank has input for. */
+uint64_t t3_layout_tiles(const struct t3_layout *layout, uint32_t chunk);
+/* The opposite of t3_layout_tile(): the number in its chunk of a tile of the segment `at`. */
+uint64_t t3_layout_chunk_tile(const struct t3_layout *layout, uint32_t at, uint64_t in_segment);
+/* The first element, of the whole, of a tile of the segment `at` as t3_desc_tile() has it. */
+uint64_t t3_layout_element(const struct t3_layout *layout, uint32_t at, const struct t3_tile *tile);
 
 #pragma GCC visibility pop
 

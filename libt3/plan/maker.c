@@ -48,11 +48,6 @@ void t3_plan_place_result(struct maker *m, uint64_t bytes)
 	m->out->result_bytes = bytes;
 }
 
-static uint32_t least(uint64_t a, uint64_t b)
-{
-	return (uint32_t)(a < b ? a : b);
-}
-
 static void describe(const struct maker *m, const struct block *b, uint32_t part,
 		     const struct t3_layout_part *p, struct t3_segment_desc *d)
 {
@@ -67,8 +62,9 @@ static void describe(const struct maker *m, const struct block *b, uint32_t part
 	d->offset = b->offset + p->offset;
 	d->row_bytes = (uint32_t)p->row_bytes;
 	d->pitch = d->row_bytes;
-	d->tile_rows = least(m->out->tile_rows, d->rows);
-	d->tile_row_bytes = least(m->out->tile_row_bytes, d->row_bytes);
+	d->tile_rows = m->out->tile_rows < d->rows ? (uint32_t)m->out->tile_rows : d->rows;
+	d->tile_row_bytes = m->out->tile_row_bytes < d->row_bytes ? (uint32_t)m->out->tile_row_bytes
+								  : d->row_bytes;
 }
 
 static uint32_t kind_of(const struct block *b)
@@ -88,7 +84,7 @@ static int add_part(struct maker *m, const struct block *b, uint32_t part)
 	if (!t3_layout_part(l, b->chunk, part, &p))
 		return 0;
 	if (p.rows * (b->slots ? b->slots : 1) > UINT32_MAX)
-		return t3_plan_too_big(m, "a chunk has more than 2^32 - 1 rows");
+		return t3_plan_too_big(m, "columns and count give a chunk more than 2^32 - 1 rows");
 	memset(s, 0, sizeof(*s));
 	describe(m, b, part, &p, &s->desc);
 	s->kind = kind_of(b);
@@ -106,8 +102,9 @@ static int add_part(struct maker *m, const struct block *b, uint32_t part)
 	}
 	tiles = l->tiles + t3_desc_tiles(&s->desc);
 	if (tiles > MAX_TILES)
-		return t3_plan_too_big(m,
-				       "more than 2^20 tiles at a rank: larger tiles are needed");
+		return t3_plan_too_big(
+			m, "count needs more than 2^20 tiles at a rank: larger tile_rows or "
+			   "tile_columns are needed");
 	l->tiles = (uint32_t)tiles;
 	l->count++;
 	return 0;

@@ -22,9 +22,11 @@
 struct way {
 	uint32_t chunk;
 	uint32_t node, place; /* home */
-	bool first;	      /* this node is the first one of the way */
-	bool home;	      /* it is the last one, home */
-	/* The own input goes around the node, too, so that the sum is complete before it is added. */
+	bool first;	      /* the first node of the way is this one */
+	bool home;	      /* the last node of the way, home, is this one */
+	/*
+	 * The own input goes around the node, too, so that the sum is complete before it is added.
+	 */
 	bool around;
 	uint32_t start; /* the place at which the way around the node begins */
 };

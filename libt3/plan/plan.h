@@ -19,21 +19,21 @@ enum plan_phase {
 };
 
 /*
- * What a rank shows the others, for their error messages. It alone writes the words, in no
- * particular order.
+ * The state of a rank that the others read for their error messages. The rank alone writes it, in
+ * no particular order.
  */
-struct plan_line {
+struct plan_rank_state {
 	_Alignas(64) _Atomic uint32_t epoch;	 /* armed last */
 	_Atomic uint32_t phase;			 /* enum plan_phase */
-	_Atomic int32_t error;			 /* its first error, or 0 */
+	_Atomic int32_t error;			 /* the first error, or 0 */
 	_Atomic uint32_t fault;			 /* enum drm_t3_fault_kind that caused the error */
-	_Atomic uint32_t viewed;		 /* it stores by a view, so `put` is not exact */
+	_Atomic uint32_t viewed;		 /* stores go by a view, so `put` is not exact */
 	_Atomic uint32_t targets;		 /* the ranks that it sends to, bit by rank */
 	_Atomic uint64_t put[T3_COMM_RANKS_MAX]; /* elements put of each chunk, in this epoch */
 };
 
-struct plan_board {
-	struct plan_line line[T3_COMM_RANKS_MAX];
+struct plan_shared {
+	struct plan_rank_state rank[T3_COMM_RANKS_MAX];
 };
 
 struct t3_plan {
@@ -45,29 +45,38 @@ struct t3_plan {
 	unsigned char *memory;				  /* of the buffer */
 	struct t3_producer *producer[T3_LAYOUT_SEGMENTS]; /* as in the layout; NULL: no input */
 	uint32_t import[T3_COMM_RANKS_MAX];		  /* by rank that it sends to */
-	struct plan_board *board;
+	struct plan_shared *shared;
 	enum plan_phase phase;
 	uint32_t epoch;
 	bool released;	/* the last epoch, before the next arm */
 	int error;	/* the plan can only be destroyed */
 	bool told_gone; /* the text names the rank that ended */
-	char text[PLAN_TEXT_SIZE];
+	char *text;	/* the last failure; a pointer, as a call with a const plan may fail, too */
+	char text_memory[PLAN_TEXT_SIZE];
 };
 
 #pragma GCC visibility push(hidden)
 
 /*
- * The board of all ranks on a node: make it and get its file, or map the file of another rank;
- * close the file.
+ * The shared state of all ranks on a node: make it and get its file, or map the file of another
+ * rank; close the file.
  */
-int t3_plan_board_new(struct plan_board **board, int *fd);
-int t3_plan_board_open(int fd, struct plan_board **board);
-void t3_plan_board_close(struct plan_board *board);
+int t3_plan_shared_new(struct plan_shared **shared, int *fd);
+int t3_plan_shared_open(int fd, struct plan_shared **shared);
+void t3_plan_shared_close(struct plan_shared *shared);
 
-static inline struct plan_line *plan_line(struct t3_plan *plan)
+static inline struct plan_rank_state *plan_rank_state(struct t3_plan *plan)
 {
-	return &plan->board->line[plan->comm->rank];
+	return &plan->shared->rank[plan->comm->rank];
 }
+
+const char *t3_plan_collective_name(uint32_t collective);
+/* Say the fields and values of a desc that another one has not, as "count 11, op 2 (min)". */
+void t3_plan_say_difference(struct t3_text *text, const struct t3_plan_desc *desc,
+			    const struct t3_plan_desc *other);
+/* Say the values of the fields that a sentence of t3_layout_make() names. */
+void t3_plan_say_fields(struct t3_text *text, const char *sentence,
+			const struct t3_plan_desc *desc);
 
 /* Make the layout, after the algorithm was chosen. On failure comm's error says why. */
 int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc);
@@ -77,7 +86,7 @@ int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc);
  * grants.
  */
 int t3_plan_make_space(struct t3_plan *plan);
-/* What lets a rank send to this one. */
+/* The right of a rank to send to this one. */
 struct plan_grant {
 	int fd;	    /* -1: none */
 	bool keyed; /* for a rank on another node: */
@@ -94,14 +103,14 @@ void t3_plan_free(struct t3_plan *plan);
 int t3_plan_release(struct t3_plan *plan);
 
 /*
- * The epoch that a rank has armed last, as the board shows it. Nothing is known of a rank on another
- * node, so it is never said to be behind.
+ * The epoch that a rank has armed last, as the shared state shows it. Nothing is known of a rank on
+ * another node, so it is never said to be behind.
  */
 static inline uint32_t t3_plan_epoch_of(const struct t3_plan *plan, uint32_t rank)
 {
 	if (!t3_comm_is_here(plan->comm, rank))
 		return UINT32_MAX;
-	return atomic_load_explicit(&plan->board->line[rank].epoch, memory_order_relaxed);
+	return atomic_load_explicit(&plan->shared->rank[rank].epoch, memory_order_relaxed);
 }
 
 /*
@@ -113,7 +122,9 @@ bool t3_plan_owes(const struct t3_plan *plan, uint32_t rank, uint32_t chunk, uin
  * Follow whom that rank waits for, and whom that one waits for, to the last of them. Never returns
  * this rank. A rank that waits for nobody returns itself.
  */
-uint32_t t3_plan_behind(const struct t3_plan *plan, uint32_t rank);
+uint32_t t3_plan_blocking_rank(const struct t3_plan *plan, uint32_t rank);
+/* Whether this rank still has to put some of its input. */
+bool t3_plan_owes_any(const struct t3_plan *plan);
 
 /*
  * A rank of another node whose data that segment of this rank waits for, directly or through ranks
@@ -122,8 +133,13 @@ uint32_t t3_plan_behind(const struct t3_plan *plan, uint32_t rank);
 uint32_t t3_plan_far_source(const struct t3_plan *plan, uint32_t segment);
 
 /*
- * A call has failed: record the error on the board and write the text, unless the call only asked
- * once. An error after which the plan cannot go on stays. Returns ret.
+ * A caller's mistake, or another failure after which the plan goes on: write the text. Returns ret.
+ */
+__attribute__((format(printf, 3, 4))) int t3_plan_refuse(const struct t3_plan *plan, int ret,
+							 const char *format, ...);
+/*
+ * A call has failed: record the error on the shared state and write the text, unless the call only
+ * asked once. An error after which the plan cannot go on stays. Returns ret.
  */
 int t3_plan_fail(struct t3_plan *plan, int ret, int64_t deadline_ns);
 

@@ -18,7 +18,7 @@
 
 #include "plan/plan.h"
 
-#define MAGIC 0x50335402u /* increase it when the messages change */
+#define MAGIC 0x50335403u /* increase it when the messages change */
 
 enum step { STEP_DESCRIBE, STEP_GRANT, STEP_READY, STEPS };
 
@@ -32,7 +32,7 @@ struct message {
 	uint32_t keyed; /* 1: a key for the receiver, which is on another node */
 	struct t3_plan_desc desc;
 	union {
-		char text[112]; /* the error's sentence */
+		char text[176]; /* the error's sentence */
 		struct t3_key key;
 	};
 };
@@ -46,12 +46,12 @@ struct setup {
 	struct t3_plan_desc desc; /* as the caller gave it */
 	uint32_t number;
 	int64_t deadline_ns;
-	int board;	 /* the board's file, at the node's first rank until it was sent; else -1 */
-	int board_error; /* the board's file of another rank */
+	int shared; /* file of the shared state, at the node's first rank until it was sent; else -1 */
+	int shared_error; /* error of mapping the shared state of another rank */
 	int error[T3_COMM_RANKS_MAX];
-	char text[T3_COMM_TEXT_SIZE]; /* the sentence of the lowest rank */
-	uint32_t differs;	      /* a rank with another desc; own rank: none */
-	int dead;		      /* messages were lost: the error is final */
+	char text[T3_COMM_TEXT_SIZE];		      /* the sentence of the lowest rank */
+	struct t3_plan_desc descs[T3_COMM_RANKS_MAX]; /* of each rank, as it gave it */
+	int dead;				      /* messages were lost: the error is final */
 };
 
 static int *own_error(struct setup *s)
@@ -96,7 +96,7 @@ static int post(struct setup *s, uint32_t step, uint32_t to, const struct plan_g
 	};
 
 	if (message.error) {
-		snprintf(message.text, sizeof(message.text), "%.111s", s->comm->error);
+		snprintf(message.text, sizeof(message.text), "%.175s", s->comm->error);
 	} else if (grant->keyed) {
 		message.keyed = 1;
 		message.key = grant->key;
@@ -129,7 +129,7 @@ static struct plan_grant enclosure(struct setup *s, uint32_t step, uint32_t to)
 	struct plan_grant grant = { .fd = -1 };
 
 	if (step == STEP_DESCRIBE && t3_comm_is_here(s->comm, to))
-		grant.fd = s->board;
+		grant.fd = s->shared;
 	else if (step == STEP_GRANT && !*own_error(s))
 		note_own_error(s, t3_plan_grant(s->plan, to, &grant));
 	return grant;
@@ -145,7 +145,7 @@ static void post_round(struct setup *s, uint32_t step, uint32_t round)
 		return;
 	grant = enclosure(s, step, to);
 	ret = post(s, step, to, &grant);
-	if (grant.fd >= 0 && grant.fd != s->board)
+	if (grant.fd >= 0 && grant.fd != s->shared)
 		close(grant.fd);
 	if (ret)
 		give_up(s, ret, step, round);
@@ -154,32 +154,42 @@ static void post_round(struct setup *s, uint32_t step, uint32_t round)
 static int check_message(const struct setup *s, const struct message *m, uint32_t step,
 			 uint32_t from)
 {
-	if (m->magic != MAGIC || m->step != step || m->number != s->number || m->error > 0)
+	if (m->magic != MAGIC)
 		return t3_comm_fail(s->comm, -EPROTO,
-				    "rank %u is in another call, or of another "
-				    "version",
-				    from);
+				    "rank %u has a libt3 with plans of version %x, this one %x",
+				    from, m->magic, MAGIC);
+	if (m->number != s->number)
+		return t3_comm_fail(s->comm, -EPROTO,
+				    "rank %u creates its plan %u, this one its plan %u: all ranks "
+				    "must create their plans in the same order",
+				    from, m->number, s->number);
+	if (m->step != step || m->error > 0)
+		return t3_comm_fail(s->comm, -EPROTO,
+				    "rank %u sent step %u of a plan with error %d, where step %u "
+				    "is due",
+				    from, m->step, m->error, step);
 	return 0;
 }
 
-static int take_board(struct setup *s, const struct message *m, int fd)
+static int take_shared(struct setup *s, const struct message *m, int fd)
 {
 	int ret;
 
 	if (m->error || !s->plan)
 		return 0;
-	ret = t3_plan_board_open(fd, &s->plan->board);
+	ret = t3_plan_shared_open(fd, &s->plan->shared);
 	if (ret == -EPROTO)
-		t3_comm_fail(s->comm, ret, "rank %u sent what is no memory of ours",
+		t3_comm_fail(s->comm, ret, "rank %u sent memory of a wrong size or without seals",
 			     t3_comm_leader(s->comm));
 	else if (ret)
-		t3_comm_fail(s->comm, ret, "no memory to share with other ranks");
+		comm_memory_fail(s->comm, ret);
 	return ret;
 }
 
 /* A rank that failed sends no grants. Else there is one for each rank that sends to it. */
 static int take_grant(struct setup *s, const struct message *m, uint32_t from, int fd)
 {
+	char words[T3_WORDS];
 	uint32_t ops;
 	int ret;
 
@@ -196,35 +206,16 @@ static int take_grant(struct setup *s, const struct message *m, uint32_t from, i
 	else
 		ret = t3_grant_import(s->plan->space, fd, &s->plan->import[from], NULL);
 	if (ret)
-		t3_comm_fail(s->comm, ret, "the grant of rank %u: %s", from, strerror(-ret));
+		t3_comm_fail(s->comm, ret, "the grant of rank %u: %s", from,
+			     t3_error_words(ret, words, sizeof(words)));
 	return ret;
 }
 
 /*
- * Read a rank's message. A failure here is this rank's own, which it reports in the next step. A
- * failure with the board waits until the first step is over, because the others cannot see it
- * before.
+ * Receive a message and act on it. A failure with its content is this rank's own, which it reports
+ * in the next step. A failure with the shared state waits until the first step is over, because the
+ * others cannot see it before.
  */
-static void accept(struct setup *s, struct message *m, uint32_t from, int fd)
-{
-	int ret = 0;
-
-	m->text[sizeof(m->text) - 1] = '\0';
-	if (m->error && !s->error[from])
-		note_error(s, from, m->error, m->text);
-	if (m->fatal)
-		s->comm->plans_over = m->error;
-	if (m->step == STEP_DESCRIBE) {
-		if (memcmp(&m->desc, &s->desc, sizeof(s->desc)) != 0)
-			s->differs = from;
-		if (from == t3_comm_leader(s->comm))
-			s->board_error = take_board(s, m, fd);
-	} else if (m->step == STEP_GRANT) {
-		ret = take_grant(s, m, from, fd);
-	}
-	note_own_error(s, ret);
-}
-
 static void take_round(struct setup *s, uint32_t step, uint32_t round)
 {
 	uint32_t from = (s->comm->rank + s->comm->ranks - round) % s->comm->ranks;
@@ -236,10 +227,24 @@ static void take_round(struct setup *s, uint32_t step, uint32_t round)
 	ret = t3_comm_take(s->comm, from, &m, sizeof(m), &fd, s->deadline_ns);
 	if (!ret)
 		ret = check_message(s, &m, step, from);
-	if (ret)
+	if (ret) {
 		give_up(s, ret, step, round + 1);
-	else
-		accept(s, &m, from, fd);
+		goto close_fd;
+	}
+	m.text[sizeof(m.text) - 1] = '\0';
+	if (m.error && !s->error[from])
+		note_error(s, from, m.error, m.text);
+	if (m.fatal)
+		s->comm->plans_over = m.error;
+	if (step == STEP_DESCRIBE) {
+		s->descs[from] = m.desc;
+		if (from == t3_comm_leader(s->comm))
+			s->shared_error = take_shared(s, &m, fd);
+	} else if (step == STEP_GRANT) {
+		note_own_error(s, take_grant(s, &m, from, fd));
+	}
+
+close_fd:
 	if (fd >= 0)
 		close(fd);
 }
@@ -256,11 +261,11 @@ static int first_error(const struct setup *s)
 	return 0;
 }
 
-static int make_board(struct setup *s)
+static int make_shared(struct setup *s)
 {
-	int ret = t3_plan_board_new(&s->plan->board, &s->board);
+	int ret = t3_plan_shared_new(&s->plan->shared, &s->shared);
 
-	return ret ? t3_comm_fail(s->comm, ret, "no memory to share with other ranks") : 0;
+	return ret ? comm_memory_fail(s->comm, ret) : 0;
 }
 
 /*
@@ -276,13 +281,31 @@ static void work(struct setup *s, uint32_t step)
 	if (step == STEP_DESCRIBE) {
 		ret = t3_plan_describe(s->plan, &s->desc);
 		if (!ret && s->comm->rank == t3_comm_leader(s->comm))
-			ret = make_board(s);
+			ret = make_shared(s);
 	} else if (step == STEP_GRANT) {
-		ret = s->board_error ? s->board_error : t3_plan_make_space(s->plan);
+		ret = s->shared_error ? s->shared_error : t3_plan_make_space(s->plan);
 	} else {
 		ret = t3_plan_map(s->plan);
 	}
 	note_own_error(s, ret);
+}
+
+/* Compare with rank 0, so that all ranks say the same. */
+static int compare(const struct setup *s)
+{
+	struct t3_text text = { .at = s->comm->error, .size = sizeof(s->comm->error) };
+	uint32_t r;
+
+	for (r = 1; r < s->comm->ranks; r++) {
+		if (!memcmp(&s->descs[r], &s->descs[0], sizeof(s->descs[0])))
+			continue;
+		t3_text_say(&text, "rank %u wants a plan with ", r);
+		t3_plan_say_difference(&text, &s->descs[r], &s->descs[0]);
+		t3_text_say(&text, "; rank 0 one with ");
+		t3_plan_say_difference(&text, &s->descs[0], &s->descs[r]);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 /*
@@ -300,32 +323,23 @@ static int decide(struct setup *s, uint32_t step)
 	ret = first_error(s);
 	if (ret)
 		return t3_comm_fail(s->comm, ret, "%s", s->text);
-	if (s->differs != s->comm->rank)
-		return t3_comm_fail(s->comm, -EINVAL, "rank %u wants another plan", s->differs);
-	return 0;
-}
-
-static void run_step(struct setup *setups, uint32_t count, uint32_t step)
-{
-	uint32_t round, i;
-
-	for (i = 0; i < count; i++)
-		work(&setups[i], step);
-	for (round = 1; round < setups->comm->ranks; round++) {
-		for (i = 0; i < count; i++)
-			post_round(&setups[i], step, round);
-		for (i = 0; i < count; i++)
-			take_round(&setups[i], step, round);
-	}
+	return step == STEP_DESCRIBE ? compare(s) : 0;
 }
 
 static int run(struct setup *setups, uint32_t count)
 {
-	uint32_t step, i;
+	uint32_t step, round, i;
 	int ret = 0, one;
 
 	for (step = 0; step < STEPS && !ret; step++) {
-		run_step(setups, count, step);
+		for (i = 0; i < count; i++)
+			work(&setups[i], step);
+		for (round = 1; round < setups->comm->ranks; round++) {
+			for (i = 0; i < count; i++)
+				post_round(&setups[i], step, round);
+			for (i = 0; i < count; i++)
+				take_round(&setups[i], step, round);
+		}
 		for (i = 0; i < count; i++) {
 			one = decide(&setups[i], step);
 			ret = ret ? ret : one;
@@ -344,23 +358,25 @@ static void begin(struct setup *s, struct t3_comm *comm, const struct t3_plan_de
 	s->comm = comm;
 	s->number = ++comm->plans_made;
 	s->deadline_ns = deadline_ns;
-	s->board = -1;
-	s->differs = comm->rank;
+	s->shared = -1;
 	s->plan = calloc(1, sizeof(*s->plan));
-	if (s->plan)
+	if (s->plan) {
 		s->plan->comm = comm;
-	else
+		s->plan->text = s->plan->text_memory;
+	} else {
 		note_own_error(s, t3_comm_fail(comm, -ENOMEM, "no memory for the plan"));
+	}
 	if (desc)
 		s->desc = *desc;
 	else
 		note_own_error(s, t3_comm_fail(comm, -EINVAL, "no description of the plan"));
+	s->descs[comm->rank] = s->desc;
 }
 
 static struct t3_plan *end(struct setup *s, bool failed)
 {
-	if (s->board >= 0)
-		close(s->board);
+	if (s->shared >= 0)
+		close(s->shared);
 	if (!failed)
 		return s->plan;
 	t3_plan_free(s->plan);
@@ -391,10 +407,20 @@ static int check_all(struct t3_comm *const *comms, uint32_t ranks)
 
 	if (!comms || !ranks)
 		return -EINVAL;
-	for (i = 0; i < ranks; i++)
-		if (!comms[i] || comms[i]->ranks != ranks || comms[i]->rank != i ||
-		    !comms[i]->hub || comms[i]->hub != comms[0]->hub)
+	for (i = 0; i < ranks; i++) {
+		if (!comms[i])
 			return -EINVAL;
+		if (comms[i]->ranks != ranks || comms[i]->rank != i)
+			return t3_comm_fail(
+				comms[0], -EINVAL,
+				"comms[%u] is rank %u of %u, where rank %u of %u is due", i,
+				comms[i]->rank, comms[i]->ranks, i, ranks);
+		if (!comms[i]->hub || comms[i]->hub != comms[0]->hub)
+			return t3_comm_fail(comms[0], -EINVAL,
+					    "comms[%u] is not of the t3_comm_create_local() that "
+					    "made comms[0]",
+					    i);
+	}
 	for (i = 0; i < ranks; i++)
 		if (comms[i]->plans_over)
 			return comms[i]->plans_over;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Find out which rank of another node a segment waits for. The board tells nothing of other nodes,
- * but the layouts of all ranks say who sends what.
+ * Find out which rank of another node a segment waits for. The shared state tells nothing of other
+ * nodes, but the layouts of all ranks say who sends what.
  */
 #include <stdlib.h>
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/device.h"
 #include "plan/plan.h"
 
 #define TOPOLOGY_RING 1u
@@ -11,22 +12,16 @@
 
 /* --------------------------------------------------------------- description */
 
-static bool linked(const struct t3_comm *comm, uint32_t a, uint32_t b)
+static int check_link(struct t3_comm *comm, uint32_t a, uint32_t b)
 {
 	uint32_t n = comm->device_ranks, from = comm->device_rank[a], to = comm->device_rank[b];
 
-	if (comm->topology == TOPOLOGY_FULL)
-		return true;
-	return comm->topology == TOPOLOGY_RING && ((from + 1) % n == to || (to + 1) % n == from);
-}
-
-static int check_link(struct t3_comm *comm, uint32_t a, uint32_t b)
-{
-	if (linked(comm, a, b))
+	if (comm->topology == TOPOLOGY_FULL ||
+	    (comm->topology == TOPOLOGY_RING && ((from + 1) % n == to || (to + 1) % n == from)))
 		return 0;
 	return t3_comm_fail(comm, -EHOSTUNREACH,
 			    "no link from rank %u (device %u of the fabric) to rank %u (device %u)",
-			    a, comm->device_rank[a], b, comm->device_rank[b]);
+			    a, from, b, to);
 }
 
 static int check_links(struct t3_comm *comm, uint32_t algorithm)
@@ -86,6 +81,7 @@ static bool fits_all(struct t3_plan *plan)
 int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
 {
 	struct t3_comm *comm = plan->comm;
+	struct t3_text text = { .at = comm->error, .size = sizeof(comm->error) };
 	const char *why;
 	int ret;
 
@@ -96,8 +92,11 @@ int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
 			plan->desc.algorithm = T3_ALGORITHM_DIRECT; /* which has smaller chunks */
 	}
 	ret = make_layout(plan, &why);
-	if (ret)
-		return t3_comm_fail(comm, ret, "%s", why);
+	if (ret) {
+		t3_text_say(&text, "%s", why);
+		t3_plan_say_fields(&text, why, desc);
+		return ret;
+	}
 	return check_links(comm, plan->desc.algorithm);
 }
 
@@ -118,22 +117,34 @@ static int map_local(struct t3_plan *plan)
 int t3_plan_make_space(struct t3_plan *plan)
 {
 	const struct t3_layout *l = &plan->layout;
+	struct drm_t3_device_info info;
+	char words[T3_WORDS];
 	void *ptr;
 	int ret;
 
+	/*
+	 * To the driver such a size is no buffer's at all. A plan can be made on a larger device.
+	 */
+	ret = t3_device_info(plan->comm->dev, &info);
+	if (!ret && l->bytes > info.memory_size)
+		return t3_comm_fail(plan->comm, -ENOSPC,
+				    "no buffer of %llu bytes: the device has %llu",
+				    (unsigned long long)l->bytes,
+				    (unsigned long long)info.memory_size);
 	ret = t3_buffer_create(plan->comm->dev, l->bytes ? l->bytes : 1, &plan->buffer);
 	if (!ret)
 		ret = t3_buffer_map(plan->buffer, &ptr);
 	if (ret)
 		return t3_comm_fail(plan->comm, ret, "no buffer of %llu bytes: %s",
-				    (unsigned long long)l->bytes, strerror(-ret));
+				    (unsigned long long)l->bytes,
+				    t3_error_words(ret, words, sizeof(words)));
 	plan->memory = ptr;
 	ret = t3_space_create(plan->comm->dev, plan->buffer, l->tiles ? l->tiles : 1, &plan->space);
 	if (!ret)
 		ret = map_local(plan);
 	if (ret)
 		return t3_comm_fail(plan->comm, ret, "no output address space of %u tiles: %s",
-				    l->tiles, strerror(-ret));
+				    l->tiles, t3_error_words(ret, words, sizeof(words)));
 	return 0;
 }
 
@@ -154,13 +165,16 @@ static int targets_of(const struct t3_plan *plan, uint32_t from, uint64_t *mask,
 
 static int no_grant(struct t3_plan *plan, uint32_t to, int ret)
 {
+	char words[T3_WORDS];
+
 	if (!t3_comm_is_here(plan->comm, to) && (ret == -EPERM || ret == -EOPNOTSUPP))
 		return t3_comm_fail(
 			plan->comm, ret,
 			"no key for rank %u on another node: it takes keys=fabric of the "
 			"device and keys=2 of t3.ko",
 			to);
-	return t3_comm_fail(plan->comm, ret, "no grant for rank %u: %s", to, strerror(-ret));
+	return t3_comm_fail(plan->comm, ret, "no grant for rank %u: %s", to,
+			    t3_error_words(ret, words, sizeof(words)));
 }
 
 int t3_plan_grant(struct t3_plan *plan, uint32_t to, struct plan_grant *grant)
@@ -211,19 +225,31 @@ static int make_producer(struct t3_plan *plan, uint32_t i)
 int t3_plan_map(struct t3_plan *plan)
 {
 	const struct t3_layout *l = &plan->layout;
+	char words[T3_WORDS];
 	uint32_t i;
 	int ret = 0;
 
-	atomic_store_explicit(&plan_line(plan)->targets, t3_layout_all_targets(l),
+	atomic_store_explicit(&plan_rank_state(plan)->targets, t3_layout_all_targets(l),
 			      memory_order_relaxed);
-	for (i = 0; i < l->count && !ret; i++) {
-		if (l->segment[i].kind != DRM_T3_SEGMENT_LOCAL)
-			ret = map_sender(plan, &l->segment[i]);
-		if (!ret && l->segment[i].own_rows)
+	for (i = 0; i < l->count; i++) {
+		const struct t3_layout_segment *s = &l->segment[i];
+
+		if (s->kind != DRM_T3_SEGMENT_LOCAL)
+			ret = map_sender(plan, s);
+		if (ret)
+			return t3_comm_fail(plan->comm, ret,
+					    "segment %u (%s) of chunk %u could not be mapped to "
+					    "segment %u of rank %u: %s",
+					    s->desc.segment, t3_dtype_name(s->desc.dtype), s->chunk,
+					    s->target_segment, (uint32_t)__builtin_ctz(s->targets),
+					    t3_error_words(ret, words, sizeof(words)));
+		if (s->own_rows)
 			ret = make_producer(plan, i);
 		if (ret)
-			return t3_comm_fail(plan->comm, ret, "chunk %u could not be mapped: %s",
-					    l->segment[i].chunk, strerror(-ret));
+			return t3_comm_fail(plan->comm, ret,
+					    "no producer for segment %u of chunk %u: %s",
+					    s->desc.segment, s->chunk,
+					    t3_error_words(ret, words, sizeof(words)));
 	}
 	return 0;
 }
@@ -238,7 +264,7 @@ void t3_plan_free(struct t3_plan *plan)
 		t3_producer_destroy(plan->producer[i]);
 	t3_space_destroy(plan->space);
 	t3_buffer_destroy(plan->buffer);
-	t3_plan_board_close(plan->board);
+	t3_plan_shared_close(plan->shared);
 	free(plan);
 }
 

@@ -3,9 +3,8 @@
  * T3_DEBUG: reads its words, and loads the checker when it asks for it. A setuid program has
  * neither, because it ignores the environment.
  */
-#define _GNU_SOURCE /* dladdr1, secure_getenv */
+#define _GNU_SOURCE /* secure_getenv */
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,66 +21,46 @@ const struct t3_hooks *_Atomic t3_hooks_table;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool checks, goes_on;
 
-static void read_word(const char *word, size_t length)
-{
-	if (length == 5 && !memcmp(word, "check", 5))
-		checks = true;
-	else if (length == 8 && !memcmp(word, "continue", 8))
-		goes_on = true;
-	else if (length)
-		fprintf(stderr,
-			"libt3: T3_DEBUG: \"%.*s\" is unknown; there are check and continue (after "
-			"a report)\n",
-			(int)length, word);
-}
-
 static void read_words(const char *text)
 {
 	size_t length;
 
 	for (; *text; text += length + !!text[length]) {
 		length = strcspn(text, ",");
-		read_word(text, length);
+		if (length == 5 && !memcmp(text, "check", 5))
+			checks = true;
+		else if (length == 8 && !memcmp(text, "continue", 8))
+			goes_on = true;
+		else if (length)
+			fprintf(stderr,
+				"libt3: T3_DEBUG: \"%.*s\" is unknown; there are check and "
+				"continue (after a report)\n",
+				(int)length, text);
 	}
 }
 
-/* The checker's path beside libt3.so. It is empty when libt3 is part of the program. */
-static void find_beside(char *path, size_t size)
-{
-	const void *own = &t3_hooks_table;
-	struct link_map *map = NULL;
-	Dl_info info = { 0 };
-	const char *slash;
-
-	*path = '\0';
-	if (!dladdr1(own, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !*map->l_name)
-		return;
-	slash = strrchr(map->l_name, '/');
-	if (slash && slash - map->l_name < PLACE)
-		snprintf(path, size, "%.*s/" CHECKER, (int)(slash - map->l_name), map->l_name);
-}
-
-static void *open_object(const char *path, char *why, size_t size)
-{
-	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-
-	if (!object)
-		snprintf(why, size, "%s", dlerror());
-	return object;
-}
-
+/* Load the checker. */
 static void *load(void)
 {
-	char path[PLACE + sizeof(CHECKER) + 1], why_not_beside[PLACE], why_not[PLACE];
-	void *object = NULL;
+	char path[PLACE + sizeof(CHECKER) + 1] = "", why_not_beside[PLACE], why_not[PLACE];
+	const char *slash = NULL;
+	struct t3_object own;
+	void *object;
 
-	find_beside(path, sizeof(path));
-	if (*path)
-		object = open_object(path, why_not_beside, sizeof(why_not_beside));
-	if (!object)
-		object = open_object(CHECKER, why_not, sizeof(why_not));
+	/* The checker beside libt3.so, unless libt3 is part of the program. */
+	if (t3_object_find(&t3_hooks_table, &own) && !own.is_program)
+		slash = strrchr(own.path, '/');
+	if (slash && slash - own.path < PLACE) {
+		snprintf(path, sizeof(path), "%.*s/" CHECKER, (int)(slash - own.path), own.path);
+		object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		if (object)
+			return object;
+		snprintf(why_not_beside, sizeof(why_not_beside), "%s", dlerror());
+	}
+	object = dlopen(CHECKER, RTLD_NOW | RTLD_LOCAL);
 	if (object)
 		return object;
+	snprintf(why_not, sizeof(why_not), "%s", dlerror());
 	if (*path)
 		fprintf(stderr, NOTHING "the checker is not beside libt3 (%s)\n", why_not_beside);
 	fprintf(stderr,
@@ -114,6 +93,7 @@ static void read_settings(void)
 {
 	const char *text = secure_getenv("T3_DEBUG");
 	const struct t3_hooks *hooks = NULL;
+	const char *why = NULL;
 	void *object;
 
 	if (!text)
@@ -122,8 +102,10 @@ static void read_settings(void)
 	object = checks ? load() : NULL;
 	if (object)
 		hooks = find_table(object);
-	if (hooks && !hooks->begin(goes_on)) {
-		fprintf(stderr, NOTHING "SIGSEGV cannot be caught\n");
+	if (hooks)
+		why = hooks->begin(goes_on);
+	if (why) {
+		fprintf(stderr, NOTHING "%s\n", why);
 		hooks = NULL;
 	}
 	atomic_store(&t3_hooks_table, hooks);

@@ -16,7 +16,7 @@ static int may_ring(const struct t3_space *space)
 	case DRM_T3_SPACE_DISABLED:
 	case DRM_T3_SPACE_QUIESCED:
 	case DRM_T3_SPACE_DEAD:
-		return -ENODEV;
+		return t3_space_gone(space);
 	default:
 		return 0;
 	}

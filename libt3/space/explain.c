@@ -2,13 +2,13 @@
 /* Say what a space waits for, or why it has failed. */
 #include <stdio.h>
 
-#include "space/space.h"
+#include "space/private.h"
 
 #define SEGMENTS_SAID 4u
 
 /* --------------------------------------------------------------- what is open */
 
-/* What can be said without T3_SPACE_TILE. */
+/* Describe the tiles without T3_SPACE_TILE. */
 static void say_tiles(struct t3_text *text, const struct t3_space *space, uint32_t segment)
 {
 	struct drm_t3_space_stats stats;
@@ -37,43 +37,31 @@ static void say_tile(struct t3_text *text, const struct drm_t3_space_tile *tile)
 		t3_text_say(text, "its count is reached, it waits for its link");
 }
 
-static void say_segment(struct t3_text *text, const struct t3_space *space, uint32_t segment)
-{
-	struct drm_t3_space_tile tile;
-
-	t3_text_say(text, "; segment %u: ", segment);
-	if (t3_tile_stats(space, segment, 0, &tile))
-		say_tiles(text, space, segment);
-	else if (tile.tile != DRM_T3_TILE_NONE)
-		say_tile(text, &tile);
-	else
-		t3_text_say(text,
-			    "all tiles have their counts, its targets have not acknowledged "
-			    "%llu bytes",
-			    (unsigned long long)tile.unacknowledged);
-}
-
-static bool is_done(const struct t3_space *space, uint32_t segment, uint32_t epoch)
-{
-	uint64_t word = t3_load64(&space->events->segment[segment]);
-
-	return (uint32_t)word == epoch && word & DRM_T3_WORD_DELIVERED;
-}
-
 static void say_segments(struct t3_text *text, const struct t3_space *space, uint32_t epoch)
 {
-	uint64_t rest = atomic_load(&space->mapped);
+	uint64_t rest = atomic_load(&space->mapped), word;
+	struct drm_t3_space_tile tile;
 	uint32_t segment, said = 0;
 
 	for (; rest; rest &= rest - 1) {
 		segment = (uint32_t)__builtin_ctzll(rest);
-		if (is_done(space, segment, epoch))
+		word = t3_load64(&space->events->segment[segment]);
+		if ((uint32_t)word == epoch && word & DRM_T3_WORD_DELIVERED)
 			continue;
 		if (said++ == SEGMENTS_SAID) {
 			t3_text_say(text, "; and other segments");
 			return;
 		}
-		say_segment(text, space, segment);
+		t3_text_say(text, "; segment %u: ", segment);
+		if (t3_tile_stats(space, segment, 0, &tile))
+			say_tiles(text, space, segment);
+		else if (tile.tile != DRM_T3_TILE_NONE)
+			say_tile(text, &tile);
+		else
+			t3_text_say(text,
+				    "all tiles have their counts, its targets have not "
+				    "acknowledged %llu bytes",
+				    (unsigned long long)tile.unacknowledged);
 	}
 }
 
@@ -90,34 +78,7 @@ static void say_fault(struct t3_text *text, const struct t3_space *space)
 	t3_text_say(text, ": %s", words);
 }
 
-static void say_state(struct t3_text *text, const struct t3_space *space)
-{
-	uint64_t word = t3_load64(&space->events->state);
-	uint32_t state = (uint32_t)(word >> 32), epoch = (uint32_t)word;
-
-	t3_text_say(text, "space %u is %s, epoch %u", space->handle, t3_state_name(state), epoch);
-	switch (state) {
-	case DRM_T3_SPACE_IDLE:
-		t3_text_say(text, ": it is not armed since");
-		break;
-	case DRM_T3_SPACE_ARMING:
-		t3_text_say(text, ": not all targets of its segments are armed in this epoch");
-		break;
-	case DRM_T3_SPACE_ARMED:
-		say_segments(text, space, epoch);
-		break;
-	case DRM_T3_SPACE_FAULTED:
-		say_fault(text, space);
-		break;
-	case DRM_T3_SPACE_DEAD:
-		t3_text_say(text, ": its device was removed or reset");
-		break;
-	default:
-		break;
-	}
-}
-
-/* Those of a reset are the other -EIO. It is gone from the state word, or not there yet. */
+/* Return whether -EIO is of a fault. Else a reset caused it. */
 static bool is_faulted(const struct t3_space *space)
 {
 	return t3_load64(&space->events->state) >> 32 == DRM_T3_SPACE_FAULTED;
@@ -126,6 +87,8 @@ static bool is_faulted(const struct t3_space *space)
 int t3_space_explain(const struct t3_space *space, int error, char *buffer, size_t size)
 {
 	struct t3_text text = { .at = buffer, .size = size };
+	uint32_t state, epoch;
+	uint64_t word;
 
 	if (!space || error > 0 || (!buffer && size))
 		return -EINVAL;
@@ -141,12 +104,36 @@ int t3_space_explain(const struct t3_space *space, int error, char *buffer, size
 		t3_text_say(&text, is_faulted(space) ? "faulted: " : "ended by a reset: ");
 		break;
 	case ENOENT:
-		t3_text_say(&text, "destroyed in the middle of a wait: ");
+		t3_text_say(&text, "destroyed: ");
 		break;
 	default:
 		t3_text_errno(&text, error);
 		t3_text_say(&text, ": ");
 	}
-	say_state(&text, space);
+	word = t3_load64(&space->events->state);
+	state = (uint32_t)(word >> 32);
+	epoch = (uint32_t)word;
+	t3_text_say(&text, "space %u is %s, epoch %u", space->handle, t3_state_name(state), epoch);
+	switch (state) {
+	case DRM_T3_SPACE_IDLE:
+		t3_text_say(&text, ": it is not armed since");
+		break;
+	case DRM_T3_SPACE_ARMING:
+		t3_text_say(&text, ": not all targets of its segments are armed in this epoch");
+		break;
+	case DRM_T3_SPACE_ARMED:
+		say_segments(&text, space, epoch);
+		break;
+	case DRM_T3_SPACE_FAULTED:
+		say_fault(&text, space);
+		break;
+	case DRM_T3_SPACE_DEAD:
+		t3_text_say(&text, t3_space_gone(space) == -ENOENT
+					   ? ": it was destroyed"
+					   : ": its device was removed or reset");
+		break;
+	default:
+		break;
+	}
 	return (int)text.length;
 }

@@ -7,6 +7,7 @@
 #define TILE   32u
 #define RASTER 8u
 
+/* Return the value, or for 0 the usual one, at most the limit. */
 static uint32_t usual(uint32_t value, uint32_t otherwise, uint32_t limit)
 {
 	if (value)
@@ -25,18 +26,6 @@ static struct drm_t3_operand operand(const struct t3_matrix *matrix, uint32_t ro
 	if (rows > 1)
 		operand.pitch = matrix->pitch ? matrix->pitch : row_bytes;
 	return operand;
-}
-
-static void set_order(struct drm_t3_gemm *gemm, const struct t3_gemm_desc *desc)
-{
-	gemm->head.flags = desc->chunks_up ? DRM_T3_GEMM_CHUNKS_UP : 0;
-	gemm->chunk_rows = usual(desc->chunk_rows, desc->rows, desc->rows);
-	gemm->first_chunk = desc->first_chunk;
-	gemm->raster_rows = usual(desc->raster_rows, RASTER, RASTER);
-	gemm->group_rows = usual(desc->group_rows, GROUP, gemm->chunk_rows);
-	gemm->group_columns = usual(desc->group_columns, GROUP, desc->columns);
-	gemm->tile_rows = usual(desc->tile_rows, TILE, gemm->group_rows);
-	gemm->tile_columns = usual(desc->tile_columns, TILE, gemm->group_columns);
 }
 
 /* Check the fields that the driver's struct does not have. */
@@ -61,7 +50,14 @@ static struct drm_t3_gemm gemm_of(const struct t3_gemm_desc *desc)
 		.space = desc->space ? desc->space->handle : 0,
 	};
 
-	set_order(&gemm, desc);
+	gemm.head.flags = desc->chunks_up ? DRM_T3_GEMM_CHUNKS_UP : 0;
+	gemm.chunk_rows = usual(desc->chunk_rows, desc->rows, desc->rows);
+	gemm.first_chunk = desc->first_chunk;
+	gemm.raster_rows = usual(desc->raster_rows, RASTER, RASTER);
+	gemm.group_rows = usual(desc->group_rows, GROUP, gemm.chunk_rows);
+	gemm.group_columns = usual(desc->group_columns, GROUP, desc->columns);
+	gemm.tile_rows = usual(desc->tile_rows, TILE, gemm.group_rows);
+	gemm.tile_columns = usual(desc->tile_columns, TILE, gemm.group_columns);
 	return gemm;
 }
 

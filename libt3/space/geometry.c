@@ -25,32 +25,56 @@ uint32_t t3_dtype_bytes(uint32_t dtype)
 	}
 }
 
-/* Elements of 1 byte can only be stored. */
-static bool op_valid(const struct t3_segment_desc *d)
+/* desc->member is not what is allowed. */
+#define REFUSE(member, allowed) t3_refuse("t3_segment_desc", #member, desc->member, allowed)
+
+static int check_enums(const struct t3_segment_desc *desc)
 {
-	return d->op <= (t3_dtype_bytes(d->dtype) == 1 ? DRM_T3_OP_STORE : DRM_T3_OP_MAX);
+	uint32_t size = t3_dtype_bytes(desc->dtype);
+
+	if (desc->segment >= T3_SEGMENTS)
+		return REFUSE(segment, "0 to 63");
+	if (!size)
+		return REFUSE(dtype, "enum drm_t3_dtype");
+	if (desc->op > (size == 1 ? DRM_T3_OP_STORE : DRM_T3_OP_MAX))
+		return REFUSE(op, "enum drm_t3_op; of U8 and I8 only STORE");
+	if (desc->init > DRM_T3_INIT_IDENTITY)
+		return REFUSE(init, "enum drm_t3_init");
+	if (desc->updates < 1 || desc->updates > MAX_UPDATES)
+		return REFUSE(updates, "1 to 64");
+	return 0;
 }
 
-static bool enums_valid(const struct t3_segment_desc *d)
+static int check_elements(const struct t3_segment_desc *desc)
 {
-	return d->segment < T3_SEGMENTS && op_valid(d) && t3_dtype_bytes(d->dtype) &&
-	       d->init <= DRM_T3_INIT_IDENTITY && d->updates >= 1 && d->updates <= MAX_UPDATES;
+	uint32_t size = t3_dtype_bytes(desc->dtype);
+
+	if (desc->offset % size)
+		return REFUSE(offset, "a multiple of the element size");
+	if (desc->row_bytes % size)
+		return REFUSE(row_bytes, "a multiple of the element size");
+	if (desc->pitch % size)
+		return REFUSE(pitch, "a multiple of the element size");
+	if (desc->tile_row_bytes % size)
+		return REFUSE(tile_row_bytes, "a multiple of the element size");
+	return 0;
 }
 
-static bool elements_whole(const struct t3_segment_desc *d)
+static int check_sizes(const struct t3_segment_desc *desc)
 {
-	uint32_t size = t3_dtype_bytes(d->dtype);
-
-	return !(d->offset % size) && !(d->row_bytes % size) && !(d->pitch % size) &&
-	       !(d->tile_row_bytes % size);
-}
-
-static bool sizes_valid(const struct t3_segment_desc *d)
-{
-	return d->rows && d->row_bytes && d->pitch >= d->row_bytes && d->pitch <= MAX_PITCH &&
-	       d->tile_rows && d->tile_rows <= d->rows && d->tile_row_bytes &&
-	       d->tile_row_bytes <= d->row_bytes &&
-	       (uint64_t)d->tile_rows * d->tile_row_bytes <= MAX_TILE_BYTES;
+	if (!desc->rows)
+		return REFUSE(rows, "at least 1");
+	if (!desc->row_bytes)
+		return REFUSE(row_bytes, "at least one element");
+	if (desc->pitch < desc->row_bytes || desc->pitch > MAX_PITCH)
+		return REFUSE(pitch, "row_bytes to DRM_T3_PITCH_MAX");
+	if (!desc->tile_rows || desc->tile_rows > desc->rows)
+		return REFUSE(tile_rows, "1 to rows");
+	if (!desc->tile_row_bytes || desc->tile_row_bytes > desc->row_bytes)
+		return REFUSE(tile_row_bytes, "one element to row_bytes");
+	if ((uint64_t)desc->tile_rows * desc->tile_row_bytes > MAX_TILE_BYTES)
+		return REFUSE(tile_rows, "so few that a tile has at most 1048576 bytes");
+	return 0;
 }
 
 uint64_t t3_desc_extent(const struct t3_segment_desc *d)
@@ -60,9 +84,15 @@ uint64_t t3_desc_extent(const struct t3_segment_desc *d)
 
 int t3_desc_check(const struct t3_segment_desc *desc)
 {
-	if (!desc || !enums_valid(desc) || !elements_whole(desc) || !sizes_valid(desc))
-		return -EINVAL;
-	return desc->offset > UINT64_MAX - t3_desc_extent(desc) ? -EINVAL : 0;
+	int ret = desc ? check_enums(desc) : -EINVAL;
+
+	if (!ret)
+		ret = check_elements(desc);
+	if (!ret)
+		ret = check_sizes(desc);
+	if (!ret && desc->offset > UINT64_MAX - t3_desc_extent(desc))
+		ret = REFUSE(offset, "so that the last row ends below 2^64");
+	return ret;
 }
 
 static uint32_t div_up(uint32_t a, uint32_t b)

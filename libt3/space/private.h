@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of room space share, and nobody else. */
+/* Declarations that the files of room space alone share. */
 #ifndef T3_SPACE_PRIVATE_H
 #define T3_SPACE_PRIVATE_H
 
@@ -33,6 +33,11 @@ static inline const struct t3_hooks *t3_hooks_of(const struct t3_space *of)
 /* Read T3_DEBUG once, and load the checker when it asks for it. */
 const struct t3_hooks *t3_debug(void);
 
+/* ---------------------------------------------------------------------- end */
+
+/* Return why the event area says DEAD: -ENOENT: the space was destroyed; else -ENODEV. */
+int t3_space_gone(const struct t3_space *space);
+
 /* -------------------------------------------------------------------- stores */
 
 /* Whether tracked stores use string instructions. It is chosen before main(): see move.h. */
@@ -47,8 +52,8 @@ int t3_store_rows(const struct t3_view *view, uint64_t tile, const void *src, si
 int t3_stage_rows(const struct t3_view *view, uint64_t tile, const void *src, size_t src_pitch);
 
 /*
- * Ring the doorbell of a tile. The numbers are in their ranges. False: the checker has refused it, so
- * the device will not count it as consumed.
+ * Ring the doorbell of a tile. The numbers are in their ranges. False: the checker has refused it,
+ * so the device will not count it as consumed.
  */
 bool t3_ring_tile(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile,
 		  const struct t3_caller *caller);

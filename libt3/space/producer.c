@@ -185,7 +185,7 @@ void t3_producer_destroy(struct t3_producer *p)
 	if (!p)
 		return;
 	/* A space that is not idle refuses this. The segment then keeps the buffer. */
-	if (p->path == T3_PATH_DOORBELL)
+	if (p->path == T3_PATH_DOORBELL && t3_is_maker(p->space->maker))
 		t3_staging_bind(p->space, p->view.desc.segment, NULL, 0, 0, 0);
 	t3_buffer_destroy(p->own);
 	free(p);
@@ -343,6 +343,14 @@ int t3_producer_put_tile(struct t3_producer *p, uint64_t index, const void *src,
 }
 
 /* --------------------------------------------------------------- what lacks */
+
+uint64_t t3_producer_lacks(const struct t3_producer *p, uint64_t tile)
+{
+	struct t3_tile t;
+
+	t3_desc_tile(&p->view.desc, tile, &t);
+	return t.bytes - count_of(p, tile);
+}
 
 uint64_t t3_producer_bytes(const struct t3_producer *p)
 {

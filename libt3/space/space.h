@@ -10,7 +10,8 @@
 #include "device/device.h"
 
 struct t3_space {
-	int fd; /* of the device, not owned */
+	pid_t maker; /* as of struct t3_buffer */
+	int fd;	     /* of the device, not owned */
 	uint32_t handle;
 	uint64_t size;
 	volatile unsigned char *aperture;
@@ -46,10 +47,10 @@ struct t3_hooks {
 	uint32_t space_size; /* of struct t3_space */
 
 	/*
-	 * Called before the first space exists. goes_on: go on after a report. False: it cannot
-	 * work here.
+	 * Called before the first space exists. goes_on: go on after a report. Returns NULL, or why
+	 * it cannot work here.
 	 */
-	bool (*begin)(bool goes_on);
+	const char *(*begin)(bool goes_on);
 
 	/* --- life. An aperture that is shown instead of the space's own is a matter of these. */
 	int (*create)(struct t3_space *space, uint64_t aperture_offset);
@@ -102,6 +103,8 @@ struct t3_producer;
  * t3_staging_bind().
  */
 int t3_producer_move(struct t3_producer *producer, struct t3_buffer *buffer, uint64_t offset);
+/* Bytes of a tile that were not put in this round. The tile is one of the segment's. */
+uint64_t t3_producer_lacks(const struct t3_producer *producer, uint64_t tile);
 
 /* One store of 1, 2, 4 or 8 bytes, aligned. */
 void t3_store_one(volatile void *dst, uint64_t value, uint32_t width);

@@ -42,6 +42,27 @@ static bool was_released(uint64_t word, uint32_t epoch)
 	return now && (is_later(now, epoch) || (now == epoch && word >> 32 == DRM_T3_SPACE_IDLE));
 }
 
+/*
+ * The event area says the same of a space that was destroyed, of one that a reset of the device has
+ * ended, and of one whose device was removed. The kernel knows only the last two by their handles. A
+ * later space, which is not DEAD, may have the handle of a destroyed one.
+ */
+int t3_space_gone(const struct t3_space *space)
+{
+	struct drm_t3_space_wait arg = {
+		.space = space->handle,
+		.what = DRM_T3_WAIT_ARMED,
+		.epoch = 1,
+	};
+	int ret = t3_ioctl(space->fd, DRM_IOCTL_T3_SPACE_WAIT, &arg);
+
+	if (ret == -ENOENT)
+		return ret;
+	if (t3_load64(&space->events->state) >> 32 != DRM_T3_SPACE_DEAD)
+		return -ENODEV;
+	return ret == -ENODEV ? ret : -ENOENT;
+}
+
 /* Decides as the kernel does, but for words = 0. */
 static bool reached(const struct t3_space *space, const struct wait *w, uint64_t word)
 {
@@ -57,6 +78,18 @@ static bool reached(const struct t3_space *space, const struct wait *w, uint64_t
 	return !missing_word(space, w);
 }
 
+/*
+ * Whether the space has faulted in the epoch, or an update after the epoch was refused. The device
+ * handles a store before it returns to the program. So a wait sees what became of all stores that
+ * were made before it, also of those after the last one that counted.
+ */
+static bool has_faulted(const struct t3_space *space, const struct wait *w)
+{
+	uint64_t word = t3_load64(&space->events->state);
+
+	return word >> 32 == DRM_T3_SPACE_FAULTED && !was_released(word, w->epoch);
+}
+
 /* Returns 0 when it is reached, -EAGAIN when not yet, or why it will never be. */
 static int look(const struct t3_space *space, const struct wait *w)
 {
@@ -67,11 +100,11 @@ static int look(const struct t3_space *space, const struct wait *w)
 	uint64_t word = t3_load64(&space->events->state);
 
 	if (word >> 32 >= DRM_T3_SPACE_DISABLED)
-		return -ENODEV;
+		return t3_space_gone(space);
 	if (!reached(space, w, word))
 		return word >> 32 == DRM_T3_SPACE_FAULTED ? -EIO : -EAGAIN;
 	t3_read_barrier();
-	return 0;
+	return has_faulted(space, w) ? -EIO : 0;
 }
 
 /*
@@ -106,12 +139,13 @@ static void watch(const struct glance *g, bool emulated)
 	}
 }
 
-static bool has_words(const struct t3_space *space, const struct wait *w)
+/* By the segment words, and the state behind them. -EAGAIN: not all of them are there. */
+static int look_at_words(const struct t3_space *space, const struct wait *w)
 {
 	if (!w->words || missing_word(space, w))
-		return false;
+		return -EAGAIN;
 	t3_read_barrier();
-	return true;
+	return has_faulted(space, w) ? -EIO : 0;
 }
 
 /* -EAGAIN: it has polled long enough and must sleep. */
@@ -134,16 +168,20 @@ static int spin(const struct t3_space *space, const struct wait *w, int64_t dead
 		until = t3_deadline(ns);
 	for (;;) {
 		/*
-		 * Read the words alone, because the device has just taken the state's cache line to
+		 * Read the words first, because the device has just taken the state's cache line to
 		 * write it.
 		 */
-		if (has_words(space, w))
-			return 0;
+		ret = look_at_words(space, w);
+		if (ret != -EAGAIN)
+			return ret;
 		last = glance(space, w);
 		ret = look(space, w);
-		/* The space may have ended after the words came. */
-		if (ret != -EAGAIN)
-			return has_words(space, w) ? 0 : ret;
+		if (ret != -EAGAIN) {
+			/* The device may have been removed after the words came. */
+			int words = look_at_words(space, w);
+
+			return words == -EAGAIN ? ret : words;
+		}
 		if (timed && t3_now_ns() >= until)
 			return ns == UINT64_MAX ? -ETIMEDOUT : -EAGAIN;
 		watch(&last, space->emulated);

@@ -54,7 +54,7 @@ class Buffer(Resource):
         result = device._call(create, argument, out)
         if result:
             raise errors.make(result, what=what)
-        self._handle = Handle(out[0], lib.t3_buffer_destroy, (device._live(),))
+        self._own(Handle(out[0], lib.t3_buffer_destroy, (device._live(),)))
 
     @property
     def size(self) -> int:

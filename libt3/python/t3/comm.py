@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from t3 import _waits, dtypes, errors
-from t3._library import ffi, lib, string
+from t3._library import ffi, lib, path_bytes, string
 from t3._names import T3_COMM_TEXT_SIZE, Dtype
 from t3._resource import Handle, Resource
 from t3.device import Device
@@ -47,7 +47,7 @@ class Comm(Resource):
     def in_directory(cls, device: Device, directory: str | os.PathLike[str], rank: int, ranks: int,
                      timeout: float | None = None) -> Comm:
         """Join the ranks that meet in a directory of mode 0700. Errors: as from_environment()."""
-        path = ffi.new("char[]", os.fsencode(directory))
+        path = ffi.new("char[]", path_bytes(directory))
         return cls._join(device, {"dir": path, "rank": rank, "ranks": ranks}, timeout)
 
     @classmethod
@@ -110,7 +110,7 @@ class Comm(Resource):
     @classmethod
     def _with(cls, handle: Handle) -> Comm:
         made = cls.__new__(cls)
-        made._handle = handle
+        made._own(handle)
         return made
 
     @property
@@ -274,7 +274,7 @@ def pointer_to(array: Array) -> Any:
 def forget(made: Any) -> None:
     """End what nobody waited for."""
     if isinstance(made, Handle):
-        made.release()
+        made.end()
 
 
 class Gather:

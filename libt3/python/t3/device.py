@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from t3 import errors
-from t3._library import ffi, lib, string, text_by
+from t3._library import ffi, lib, path_bytes, string, text_by
 from t3._resource import Handle, Resource
 from t3.records import Counters, DeviceEntry, DeviceInfo
 
@@ -43,7 +43,7 @@ class Device(Resource):
         if isinstance(which, int):
             self._open(lib.t3_device_open_index, which)
         else:
-            self._open(lib.t3_device_open, os.fsencode(which))
+            self._open(lib.t3_device_open, path_bytes(which))
 
     @classmethod
     def of_rank(cls, rank: int, fabric: int = 0) -> Device:
@@ -65,7 +65,7 @@ class Device(Resource):
         if result:
             path = which[0] if isinstance(which[0], bytes) else ffi.NULL
             raise errors.make(result, text_by(lib.t3_device_explain, path, result), "open")
-        self._handle = Handle(out[0], lib.t3_device_close)
+        self._own(Handle(out[0], lib.t3_device_close))
 
     def fileno(self) -> int:
         """The descriptor, for t3.uapi and fstat(). The device owns it."""

@@ -58,11 +58,11 @@ def numpy() -> Any:
 
 
 def numpy_dtype(kind: Dtype) -> Any:
+    """In the machine's byte order, without a mark of it: most readers of buffers know no other."""
     np = numpy()
     if kind is Dtype.BF16:
-        return bfloat16() or np.dtype("<u2")
-    name = next(name for name, value in NAMES.items() if value is kind)
-    return np.dtype(name).newbyteorder("<")
+        return bfloat16() or np.dtype("uint16")
+    return np.dtype(next(name for name, value in NAMES.items() if value is kind))
 
 
 def bfloat16() -> Any:
@@ -76,7 +76,7 @@ def bfloat16() -> Any:
 def input_array(data: Any, kind: Dtype, what: str = "data") -> Any:
     """data as a contiguous array of this type. Values are never converted."""
     array = numpy().asarray(data)
-    accepted = {numpy_dtype(kind)} | ({numpy().dtype("<u2")} if kind is Dtype.BF16 else set())
+    accepted = {numpy_dtype(kind)} | ({numpy().dtype("uint16")} if kind is Dtype.BF16 else set())
     if array.dtype not in accepted:
         raise TypeError(f"{what} has elements of {array.dtype}, and {kind.name.lower()} takes "
                         f"{' or '.join(sorted(str(one) for one in accepted))}; convert it with "

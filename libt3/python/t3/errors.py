@@ -10,14 +10,19 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from t3.records import Fault
+    from t3.records import Fault, Refusal
 
 # "rank 2 has ended", "rank 1 has given up: rank 2 did not come in time": the last one is the cause.
 CAUSE = re.compile(r"\brank (\d+) (?:has ended|did not come|cannot join|has given up|faulted)")
 
 
 class Error(OSError):
-    """A call of libt3 failed. ``errno`` is its error number, ``strerror`` says why."""
+    """A call of libt3 failed. ``errno`` is its error number, ``strerror`` says why.
+
+    ``refusal`` is the field of an argument that was refused, or None: errors of a state have none.
+    """
+
+    refusal: Refusal | None = None
 
 
 class TimeoutError(Error, builtins.TimeoutError):  # pylint: disable=redefined-builtin
@@ -45,7 +50,10 @@ class PeerError(Error):
 
 
 class DeviceGoneError(Error):
-    """The device was removed, or its driver does not answer. Close it and open it again."""
+    """The device was removed, or its driver does not answer. Close it and open it again.
+
+    A space that somebody destroyed by another handle is none: that is an Error with ENOENT.
+    """
 
 
 def text_of(error: int, sentence: str, what: str) -> str:
@@ -55,9 +63,15 @@ def text_of(error: int, sentence: str, what: str) -> str:
 
 def make(error: int, sentence: str = "", what: str = "libt3", fault: Fault | None = None) -> Error:
     """The exception for a negative error number of libt3."""
+    from t3.records import new_refusal  # pylint: disable=import-outside-toplevel,cyclic-import
+
     text = text_of(error, sentence, what)
+    refusal = new_refusal(error)
+    if refusal and refusal.text not in text:
+        text = f"{text}: {refusal.text}"
     kind = type_of(error, fault)
     made = kind(-error, text)
+    made.refusal = refusal
     if isinstance(made, FaultError):
         made.fault = fault
     elif isinstance(made, PeerError):

@@ -59,7 +59,7 @@ class PlanSpace(BorrowedSpace):
 
     def __init__(self, plan: Plan) -> None:
         parent = plan._live()
-        self._handle = Handle(lib.t3_plan_space(parent.pointer), lambda _: 0, (parent,))
+        self._own(Handle(lib.t3_plan_space(parent.pointer), lambda _: 0, (parent,)))
 
     def __del__(self) -> None:
         self.close()  # it only borrows: forgetting it is fine
@@ -74,7 +74,7 @@ class Plan(Resource):
     """
 
     def __init__(self, handle: Handle, about: About) -> None:
-        self._handle = handle
+        self._own(handle)
         self._about = about
         self._space: PlanSpace | None = None
 
@@ -152,12 +152,14 @@ class Plan(Resource):
         Order and length are free, and each element is put once in an epoch. Errors: ERANGE: the
         rank has no such input; EOVERFLOW: more than a tile has; EBUSY: not started.
         """
+        self._live()
         array = dtypes.input_array(data, self._about.kind)
         self._check(self._call(lib.t3_plan_put, first, ffi.cast("void *", dtypes.address(array)),
                                array.size), f"put at {first}")
 
     def put_tile(self, chunk: int, tile: int, data: Any) -> None:
         """Put a tile of a chunk, an array of its rows and columns. Errors: as put()."""
+        self._live()
         array = dtypes.input_array(data, self._about.kind)
         row = array.shape[-1] * array.itemsize if array.ndim else array.itemsize
         self._check_tile(chunk, tile, array)
@@ -212,12 +214,7 @@ class Plan(Resource):
         if not result:
             return
         sentence = self._call(lambda pointer: string(lib.t3_plan_error(pointer)))
-        raise errors.make(result, sentence if is_told(result) else "", what, self._fault(result))
+        raise errors.make(result, sentence, what, self._fault(result))
 
     def _fault(self, result: int) -> Fault | None:
         return self.space.fault if result == -errno.EIO else None
-
-
-def is_told(result: int) -> bool:
-    """Whether t3_plan_error() is about this call: mistakes of a caller leave it as it was."""
-    return -result in (errno.ETIMEDOUT, errno.EIO, errno.ENODEV, errno.EPIPE)

@@ -23,7 +23,6 @@ class Producer(Resource):
 
     def __init__(self, space: Space, segment: Segment, path: Path | str = Path.AUTO) -> None:
         kind = path if isinstance(path, Path) else Path[path.upper()]
-        self._segment = segment
         struct = segment._desc()
         desc = ffi.new("struct t3_producer_desc *", {"segment": struct, "path": kind})
         out = ffi.new("struct t3_producer **")
@@ -31,7 +30,8 @@ class Producer(Resource):
             space._device.pointer, pointer, desc, out))
         if result:
             raise errors.make(result, what=f"producer of segment {segment.index}")
-        self._handle = Handle(out[0], lib.t3_producer_destroy, (space._live(),))
+        self._own(Handle(out[0], lib.t3_producer_destroy, (space._live(),)))
+        self._segment = segment
 
     @property
     def path(self) -> Path:
@@ -52,6 +52,7 @@ class Producer(Resource):
 
         Errors: ERANGE: outside; EOVERFLOW: more than a tile has.
         """
+        self._live()
         array = self._input(data)
         self._check(self._call(lib.t3_producer_put, row, column * self._segment.element,
                                ffi.cast("void *", dtypes.address(array)), array.nbytes),
@@ -59,6 +60,7 @@ class Producer(Resource):
 
     def put_tile(self, tile: int, data: Any) -> None:
         """Put a whole tile, an array with the tile's shape. Errors: as put()."""
+        self._live()
         shape, array = self._segment.tile(tile), self._input(data)
         if array.size != shape.rows * shape.columns:
             raise ValueError(f"tile {tile} has {shape.rows} x {shape.columns} elements, and the "

@@ -36,7 +36,7 @@ class Fence(Resource):
     """The end of a job: a sync_file, which poll() shows as readable when the job has ended."""
 
     def __init__(self, fd: int) -> None:
-        self._handle = Handle(fd, os.close)
+        self._own(Handle(fd, os.close))
 
     def fileno(self) -> int:
         """The descriptor. The fence owns it."""
@@ -46,7 +46,7 @@ class Fence(Resource):
         """Wait up to `timeout` seconds for the job, and raise its error.
 
         Errors: TimeoutError; EIO: the device refused a command, or its space is not armed; ETIME:
-        it took too long; ECANCELED: the device was reset in the middle of it.
+        it took too long; ECANCELED: the device was closed before its end, or was reset.
         """
         end = _waits.deadline(timeout)
         result = self._call(lambda fd: _waits.in_slices(
@@ -61,7 +61,7 @@ class Queue(Resource):
     Each method submits one job and returns its Fence; close it, or use it in a `with`. The job
     holds what it uses: buffers may be closed at once. A job waits for earlier jobs that write what
     it reads, in any queue. Errors of all: ENOENT; EINVAL: an operand is outside its buffer;
-    EOPNOTSUPP: memory of another kind is needed; EBUSY: 1024 jobs have not ended.
+    EOPNOTSUPP: memory of another kind is needed; EBUSY: 1024 jobs have not ended, or too much work.
     """
 
     def __init__(self, device: Device, priority: int = 0) -> None:
@@ -69,7 +69,7 @@ class Queue(Resource):
         result = device._call(lib.t3_queue_create, priority, out)
         if result:
             raise errors.make(result, what="queue")
-        self._handle = Handle(out[0], lib.t3_queue_destroy, (device._live(),))
+        self._own(Handle(out[0], lib.t3_queue_destroy, (device._live(),)))
 
     def copy(self, dst: Buffer | Operand, src: Buffer | Operand, row_bytes: int,
              rows: int = 1) -> Fence:

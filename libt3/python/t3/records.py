@@ -4,12 +4,22 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, TypeVar
+import threading
+from typing import Any, ClassVar, Protocol, TypeVar
 
-from t3._library import ffi, lib, text_by
-from t3._names import (DRM_T3_TILE_NONE, CounterId, FaultKind, Feature, Nak, SpaceState, Topology)
+from t3._library import ffi, lib, string, text_by
+from t3._names import (DRM_T3_REFUSAL_RANGE, DRM_T3_REFUSAL_SIGNED, DRM_T3_REFUSAL_VALUE,
+                       DRM_T3_TILE_NONE, IOCTLS, CounterId, FaultKind, Feature, Nak, SpaceState,
+                       Topology)
 
-Record = TypeVar("Record")
+
+class Dataclass(Protocol):
+    """Any dataclass, as dataclasses.fields() takes it."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+Record = TypeVar("Record", bound=Dataclass)
 NONE32, NONE64 = 2**32 - 1, 2**64 - 1
 
 
@@ -111,6 +121,62 @@ class Fault:
     def is_of_peer(self) -> bool:
         """Whether another rank's end or fault caused it."""
         return self.kind in (FaultKind.PEER_POISON, FaultKind.PEER_DEAD)
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """Which field made a call fail: struct drm_t3_refusal. ``text`` says all of it.
+
+    ``ioctl`` is its name as in ``t3.uapi``, "" where libt3 refused the field, and the number where
+    the DRM core has that ioctl. ``index`` is the element of an array.
+    """
+
+    ioctl: str
+    struct: str
+    field: str
+    index: int | None
+    value: int | None
+    minimum: int | None
+    maximum: int | None
+    allowed: str
+    text: str
+
+    @classmethod
+    def of(cls, struct: Any) -> Refusal:
+        def number(known: int, value: int) -> int | None:
+            if not struct.what & known:
+                return None
+            sign = struct.what & DRM_T3_REFUSAL_SIGNED and value >> 63
+            return int(value - (1 << 64 if sign else 0))
+
+        names = [name for name, known in IOCTLS.items() if known[0] == struct.request]
+        ioctl = names[0] if names else f"{struct.request:#x}" if struct.request else ""
+        return cls(ioctl=ioctl, struct=string(struct.struct_name), field=string(struct.field),
+                   index=None if struct.index == NONE32 else struct.index,
+                   value=number(DRM_T3_REFUSAL_VALUE, struct.value),
+                   minimum=number(DRM_T3_REFUSAL_RANGE, struct.minimum),
+                   maximum=number(DRM_T3_REFUSAL_RANGE, struct.maximum),
+                   allowed=string(struct.allowed),
+                   text=text_by(lib.t3_refusal_text, ffi.addressof(struct)))
+
+
+_told = threading.local()
+
+
+def new_refusal(error: int) -> Refusal | None:
+    """This thread's last refusal, if it is of this error and was not returned before."""
+    out = ffi.new("struct drm_t3_refusal *")
+    try:
+        known = lib.t3_refusal(error, out) == 0
+    except OSError:  # a libt3 without it, or none
+        return None
+    if not known or out.struct_name[0] == b"\0":
+        return None
+    raw = bytes(ffi.buffer(out))
+    if getattr(_told, "raw", None) == raw:
+        return None
+    _told.raw = raw
+    return Refusal.of(out[0])
 
 
 @dataclasses.dataclass(frozen=True)

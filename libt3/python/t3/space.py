@@ -52,7 +52,8 @@ class BorrowedSpace(Resource):
     def _check(self, result: int, what: str, is_wait: bool = False) -> None:
         """explain() is about waits; of another call it tells only what the space has become."""
         if result:
-            tells = is_wait or result in (-errno.EIO, -errno.ENODEV)
+            tells = is_wait or result in (-errno.EIO, -errno.ENODEV) or (
+                result == -errno.ENOENT and self.state is SpaceState.DEAD)
             raise errors.make(result, self.explain(result) if tells else "", what,
                               self.fault if result == -errno.EIO else None)
 
@@ -150,8 +151,9 @@ class Space(BorrowedSpace):
                 pointer, memory, max_tiles, out)))
         if result:
             raise errors.make(result, what="space")
-        self._device = device._live()
-        self._handle = Handle(out[0], lib.t3_space_destroy, (self._device, buffer._live()))
+        parent = device._live()
+        self._own(Handle(out[0], lib.t3_space_destroy, (parent, buffer._live())))
+        self._device = parent
 
     # --- mappings
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol, Union
 
 from t3 import _abi
 from t3._names import *  # noqa: F401,F403
-from t3._names import DRM_T3_PAGE_SIZE, IOCTLS
+from t3._names import (DRM_T3_PAGE_SIZE, DRM_T3_REFUSAL_SIGNED, DRM_T3_REFUSAL_VALUE, IOCTLS)
 
 _ffi: Any = _abi.ffi
 SIZE_SHIFT, SIZE_MASK = 16, 0x3fff  # of an ioctl's number
@@ -92,7 +92,7 @@ def ioctl(file: File, name: str, *, argument_size: int | None = None, tail: byte
 
     Fields that are not given are zero. `argument_size` says in the request that the argument is
     shorter or longer than the struct; `tail` are the bytes behind the struct, else zeros. An error
-    raises OSError. A call that a signal interrupts is made again.
+    raises Refused, an OSError. A call that a signal interrupts is made again.
     """
     _, kind = _known(name)
     whole = _ffi.sizeof(kind)
@@ -106,6 +106,42 @@ def ioctl(file: File, name: str, *, argument_size: int | None = None, tail: byte
     return result
 
 
+class Refused(OSError):
+    """An ioctl failed. The attributes are those of struct drm_t3_refusal: the field that was
+    refused. They are empty where the driver names none, and `value` and `index` may be None.
+    """
+
+    ioctl: str = ""
+    struct: str = ""
+    field: str = ""
+    index: int | None = None
+    value: int | None = None
+    allowed: str = ""
+
+
+def _refused(file: File, number: int, error: int, name: str) -> Refused:
+    """With what the driver says of this thread's ioctl that has just failed."""
+    told = _ffi.new("struct drm_t3_refusal *")
+    text = f"{name}: {os.strerror(error)}"
+    try:
+        fcntl.ioctl(file, request("refusal"), _ffi.buffer(told), True)
+    except OSError:  # an older driver, or no T3 device
+        return Refused(error, text)
+    if told.error != error or told.request != number & 0xffffffff:
+        return Refused(error, text)
+    kind, field, allowed = (_ffi.string(part).decode() for part in (
+        told.struct_name, told.field, told.allowed))
+    sign = told.what & DRM_T3_REFUSAL_SIGNED and told.value >> 63
+    value = int(told.value) - (1 << 64 if sign else 0) if told.what & DRM_T3_REFUSAL_VALUE else None
+    if kind:
+        text += f": {kind}.{field}{'' if value is None else f' is {value}'}; allowed: {allowed}"
+    made = Refused(error, text)
+    made.ioctl, made.struct, made.field, made.allowed = name, kind, field, allowed
+    made.index = None if told.index == 0xffffffff else int(told.index)
+    made.value = value
+    return made
+
+
 def call(file: File, number: int, memory: Any, name: str = "ioctl") -> None:
     """An ioctl with any number and writable memory."""
     while True:
@@ -116,7 +152,7 @@ def call(file: File, number: int, memory: Any, name: str = "ioctl") -> None:
         except InterruptedError:
             continue
         except OSError as error:
-            raise OSError(error.errno, f"{name}: {os.strerror(error.errno or 0)}") from None
+            raise _refused(file, number, error.errno or 0, name) from None
 
 
 def mmap(file: File, offset: int, size: int = DRM_T3_PAGE_SIZE,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Causes that cross nodes. Ranks of one node read each other's from the board (blame.c). To a rank on
- * another node the cause is a message, and all ranks that get it write it to the board of their node.
+ * Causes that cross nodes. Ranks of one node read each other's in the shared state (cause.c). To a
+ * rank on another node the cause is a message, and all ranks that get it write it to the state of
+ * their node.
  */
 #include <string.h>
 #include <sys/socket.h>
 
 #include "comm/private.h"
 
-/* What may wait in a socket that nobody has read: more than the messages of one call. */
-#define LOOK_BYTES 8192u
+/* Bytes that may wait in a socket: more than the messages of one call. */
+#define PEEK_BYTES 8192u
 
 /* The frame of a stream that has it: stream.c. */
 #define FRAME_HEAD sizeof(uint32_t)
@@ -22,22 +23,22 @@ static struct comm_message cause_message(uint32_t cause)
 	return message;
 }
 
-static bool is_far(const struct t3_comm *comm, uint32_t rank)
+static bool is_remote(const struct t3_comm *comm, uint32_t rank)
 {
 	return rank != comm->rank && !t3_comm_is_here(comm, rank) && comm->socket[rank] >= 0;
 }
 
-void comm_tell_cause(const struct t3_comm *comm, uint32_t cause)
+void comm_send_cause(const struct t3_comm *comm, uint32_t cause)
 {
 	struct comm_message message = cause_message(cause);
 	uint32_t rank;
 
 	for (rank = 0; rank < comm->ranks; rank++)
-		if (is_far(comm, rank))
+		if (is_remote(comm, rank))
 			comm_send_frame(comm->socket[rank], &message, COMM_CAUSE_BYTES, -1);
 }
 
-bool comm_note_cause(const struct t3_comm *comm, uint32_t rank, const struct comm_message *message)
+bool comm_store_cause(const struct t3_comm *comm, uint32_t rank, const struct comm_message *message)
 {
 	uint32_t cause;
 
@@ -50,10 +51,10 @@ bool comm_note_cause(const struct t3_comm *comm, uint32_t rank, const struct com
 	return true;
 }
 
-/* The messages before it stay, for those who wait for them. */
-static void look(const struct t3_comm *comm, uint32_t rank)
+/* Peek: messages stay in the socket for the calls that wait for them. */
+static void poll_causes(const struct t3_comm *comm, uint32_t rank)
 {
-	unsigned char bytes[LOOK_BYTES];
+	unsigned char bytes[PEEK_BYTES];
 	ssize_t got = recv(comm->socket[rank], bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
 	size_t left = got > 0 ? (size_t)got : 0;
 	const unsigned char *at = bytes;
@@ -66,18 +67,18 @@ static void look(const struct t3_comm *comm, uint32_t rank)
 			return;
 		if (length == COMM_CAUSE_BYTES) {
 			memcpy(&message, at + FRAME_HEAD, length);
-			comm_note_cause(comm, rank, &message);
+			comm_store_cause(comm, rank, &message);
 		}
 		at += FRAME_HEAD + length;
 		left -= FRAME_HEAD + length;
 	}
 }
 
-void comm_look_for_causes(const struct t3_comm *comm)
+void comm_poll_causes(const struct t3_comm *comm)
 {
 	uint32_t rank;
 
 	for (rank = 0; comm->lines && rank < comm->ranks; rank++)
-		if (is_far(comm, rank))
-			look(comm, rank);
+		if (is_remote(comm, rank))
+			poll_causes(comm, rank);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Find the rank that keeps a plan from going on, with the help of the board. Ranks have nearly the
- * same deadlines. So the first one to fail may wait for a rank that only waits, too.
+ * Find the rank that keeps a plan from going on, with the help of the shared state. Ranks have
+ * nearly the same deadlines. So the first one to fail may wait for a rank that only waits, too.
  */
 #include "plan/plan.h"
 
 static uint32_t phase_of(const struct t3_plan *plan, uint32_t rank)
 {
-	return atomic_load_explicit(&plan->board->line[rank].phase, memory_order_relaxed);
+	return atomic_load_explicit(&plan->shared->rank[rank].phase, memory_order_relaxed);
 }
 
 /* Return whether a chunk needs input of that rank. */
@@ -25,7 +25,7 @@ static bool gives(const struct t3_plan *plan, uint32_t rank, uint32_t chunk)
 
 bool t3_plan_owes(const struct t3_plan *plan, uint32_t rank, uint32_t chunk, uint32_t epoch)
 {
-	const struct plan_line *line = &plan->board->line[rank];
+	const struct plan_rank_state *line = &plan->shared->rank[rank];
 	uint32_t at = t3_plan_epoch_of(plan, rank);
 	uint64_t first, count;
 
@@ -48,16 +48,20 @@ static bool owes_any(const struct t3_plan *plan, uint32_t rank, uint32_t epoch)
 	return false;
 }
 
-/* Find a rank that it sends to and that has not armed its epoch. */
+/*
+ * Find a rank that it sends to and that has not armed its epoch. If all of them on this node have,
+ * it waits for one of another node, which is known if there is only one.
+ */
 static uint32_t unarmed_target(const struct t3_plan *plan, uint32_t rank)
 {
-	uint32_t targets, r;
+	uint32_t targets, far, r;
 
-	targets = atomic_load_explicit(&plan->board->line[rank].targets, memory_order_relaxed);
+	targets = atomic_load_explicit(&plan->shared->rank[rank].targets, memory_order_relaxed);
 	for (r = 0; r < plan->comm->ranks; r++)
 		if (targets >> r & 1 && t3_plan_epoch_of(plan, r) < t3_plan_epoch_of(plan, rank))
 			return r;
-	return rank;
+	far = targets & ~plan->comm->here;
+	return far && !(far & (far - 1)) ? (uint32_t)__builtin_ctz(far) : rank;
 }
 
 /* Find a rank whose input it lacks, when it has put all of its own. */
@@ -85,7 +89,7 @@ static uint32_t next_behind(const struct t3_plan *plan, uint32_t rank)
 	}
 }
 
-uint32_t t3_plan_behind(const struct t3_plan *plan, uint32_t rank)
+uint32_t t3_plan_blocking_rank(const struct t3_plan *plan, uint32_t rank)
 {
 	uint32_t hops, next;
 
@@ -97,4 +101,9 @@ uint32_t t3_plan_behind(const struct t3_plan *plan, uint32_t rank)
 		rank = next;
 	}
 	return rank;
+}
+
+bool t3_plan_owes_any(const struct t3_plan *plan)
+{
+	return owes_any(plan, plan->comm->rank, plan->epoch);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The hello messages of ranks that meet, and the checks of them. */
+/* The handshake of ranks that connect: each sends a hello and checks the one of the other. */
 #define _GNU_SOURCE /* struct ucred */
 #include <string.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 #define HELLO_VERSION 2u
 
 /* The fields up to version never change. The message's length tells the rest. */
-struct hello {
+struct handshake {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t bytes;
@@ -23,11 +23,11 @@ struct hello {
 	unsigned char secret[COMM_NAME_BYTES]; /* of the receiver; 0: it is on the same node */
 };
 
-_Static_assert(sizeof(struct hello) == 56, "hello has no holes");
+_Static_assert(sizeof(struct handshake) == 56, "a handshake has no holes");
 
-int comm_say_hello(struct t3_comm *comm, int fd, const unsigned char *secret)
+int comm_send_handshake(struct t3_comm *comm, int fd, const unsigned char *secret)
 {
-	struct hello hello = {
+	struct handshake hello = {
 		.magic = HELLO_MAGIC,
 		.version = HELLO_VERSION,
 		.bytes = sizeof(hello),
@@ -42,14 +42,14 @@ int comm_say_hello(struct t3_comm *comm, int fd, const unsigned char *secret)
 	return comm_send_frame(fd, &hello, sizeof(hello), -1);
 }
 
-/* Check that it is a hello, and of this library's version. */
-static int judge_form(struct t3_comm *comm, const struct hello *hello, size_t size, int fd)
+/* Check that the message is a hello, and of this library's version. */
+static int check_form(struct t3_comm *comm, const struct handshake *hello, size_t size, int fd)
 {
 	if (fd >= 0) {
 		close(fd);
-		return t3_comm_fail(comm, -EPROTO, "a hello brought a descriptor: it is none");
+		return t3_comm_fail(comm, -EPROTO, "a hello came with a descriptor");
 	}
-	if (size < offsetof(struct hello, fabric_id) || hello->magic != HELLO_MAGIC)
+	if (size < offsetof(struct handshake, fabric_id) || hello->magic != HELLO_MAGIC)
 		return t3_comm_fail(comm, -EPROTO,
 				    "a process that is no rank of libt3 has connected");
 	if (hello->version != HELLO_VERSION)
@@ -62,10 +62,10 @@ static int judge_form(struct t3_comm *comm, const struct hello *hello, size_t si
 }
 
 /* Check that the fabric has that device, and that no rank that has joined is on it. */
-static int judge_device(struct meeting *m, const struct hello *hello)
+static int check_device(struct join *join, const struct handshake *hello)
 {
-	struct t3_comm *comm = m->comm;
-	uint32_t here = m->joined | 1u << comm->rank, rank, a, b;
+	struct t3_comm *comm = join->comm;
+	uint32_t here = join->joined | 1u << comm->rank, rank, a, b;
 
 	if (hello->device_rank >= comm->device_ranks)
 		return t3_comm_fail(comm, -EPROTO,
@@ -83,11 +83,11 @@ static int judge_device(struct meeting *m, const struct hello *hello)
 	return 0;
 }
 
-/* lowest .. below: the range that its rank must be in. */
-static int judge_content(struct meeting *m, const struct hello *hello, uint32_t lowest,
+/* The rank must be in the range lowest .. below - 1. */
+static int check_content(struct join *join, const struct handshake *hello, uint32_t lowest,
 			 uint32_t below)
 {
-	struct t3_comm *comm = m->comm;
+	struct t3_comm *comm = join->comm;
 
 	if (hello->ranks != comm->ranks)
 		return t3_comm_fail(comm, -EDOM, "rank %u counts %u ranks, this one %u",
@@ -96,7 +96,7 @@ static int judge_content(struct meeting *m, const struct hello *hello, uint32_t 
 		return t3_comm_fail(comm, -EPROTO,
 				    "a process says it is rank %u, where only %u to %u may be",
 				    hello->rank, lowest, below - 1);
-	if (m->joined >> hello->rank & 1)
+	if (join->joined >> hello->rank & 1)
 		return t3_comm_fail(comm, -EEXIST, "rank %u is taken: two processes say they are",
 				    hello->rank);
 	if (hello->fabric_id != comm->fabric_id)
@@ -104,25 +104,25 @@ static int judge_content(struct meeting *m, const struct hello *hello, uint32_t 
 				    "rank %u is on fabric %llx, this one on fabric %llx",
 				    hello->rank, (unsigned long long)hello->fabric_id,
 				    (unsigned long long)comm->fabric_id);
-	return judge_device(m, hello);
+	return check_device(join, hello);
 }
 
-int comm_judge_peer(struct t3_comm *comm, int fd)
+int comm_check_peer(struct t3_comm *comm, int fd)
 {
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
+	struct ucred user;
+	socklen_t size = sizeof(user);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
-		return t3_comm_fail(comm, -errno, "a peer does not say who it is: %s",
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size))
+		return t3_comm_fail(comm, -errno, "cannot get the user of a peer: %s",
 				    strerror(errno));
-	if (peer.uid && peer.uid != geteuid())
+	if (user.uid && user.uid != geteuid())
 		return t3_comm_fail(comm, -EPERM, "process %d of user %u wants to be a rank",
-				    (int)peer.pid, (unsigned int)peer.uid);
+				    (int)user.pid, (unsigned int)user.uid);
 	return 0;
 }
 
-/* Takes the same time wherever they differ. */
-static bool knows(const struct hello *hello, size_t size, const unsigned char *secret)
+/* Compare secrets in a time that does not depend on where they differ. */
+static bool has_secret(const struct handshake *hello, size_t size, const unsigned char *secret)
 {
 	volatile unsigned char differs = size != sizeof(*hello);
 	uint32_t i;
@@ -132,27 +132,27 @@ static bool knows(const struct hello *hello, size_t size, const unsigned char *s
 	return !differs;
 }
 
-int comm_hear_hello(struct meeting *m, int fd, uint32_t lowest, uint32_t below,
-		    const unsigned char *secret, struct comm_greeting *greeting)
+int comm_receive_handshake(struct join *join, int fd, uint32_t lowest, uint32_t below,
+			   const unsigned char *secret, struct comm_peer *peer)
 {
-	struct hello hello;
+	struct handshake hello;
 	size_t size = sizeof(hello);
 	int extra, ret;
 
 	memset(&hello, 0, sizeof(hello));
 	ret = comm_receive_frame(fd, &hello, &size, &extra);
-	if (secret &&
-	    ((ret && ret != -EAGAIN && ret != -EPIPE) || (!ret && !knows(&hello, size, secret))))
-		return t3_comm_fail(m->comm, -EACCES,
+	if (secret && ((ret && ret != -EAGAIN && ret != -EPIPE) ||
+		       (!ret && !has_secret(&hello, size, secret))))
+		return t3_comm_fail(join->comm, -EACCES,
 				    "a process that is no rank of this communicator has connected");
 	if (ret == -EPROTO)
-		return t3_comm_fail(m->comm, ret, "a hello brought descriptors: it is none");
+		return t3_comm_fail(join->comm, ret, "a hello came with descriptors");
 	if (ret)
 		return ret;
-	ret = judge_form(m->comm, &hello, size, extra);
+	ret = check_form(join->comm, &hello, size, extra);
 	if (!ret)
-		ret = judge_content(m, &hello, lowest, below);
+		ret = check_content(join, &hello, lowest, below);
 	if (!ret)
-		*greeting = (struct comm_greeting){ hello.rank, hello.device_rank };
+		*peer = (struct comm_peer){ hello.rank, hello.device_rank };
 	return ret;
 }

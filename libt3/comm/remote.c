@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * How ranks of other nodes reach this one: a TCP socket, which listens as long as the ranks meet. It
- * is at T3_NODE_ADDRESS, or at the machine's first address that others can reach.
+ * TCP connections between ranks of different nodes. A rank listens as long as the ranks join, at
+ * T3_NODE_ADDRESS, or at the machine's first address that others can reach.
  */
 #define _GNU_SOURCE /* accept4, secure_getenv */
 #include <ifaddrs.h>
@@ -30,7 +30,7 @@ static socklen_t size_of(const union address *at)
 	return at->any.sa_family == AF_INET ? sizeof(at->v4) : sizeof(at->v6);
 }
 
-/* Not of the own machine or link alone. */
+/* Return whether other machines can reach the address: not loopback, not of one link alone. */
 static bool is_reachable(const struct ifaddrs *i)
 {
 	const union address *at = (const void *)i->ifa_addr;
@@ -46,7 +46,7 @@ static int find_own(struct t3_comm *comm, union address *at)
 	struct ifaddrs *list, *i;
 
 	if (getifaddrs(&list))
-		return t3_comm_fail(comm, -errno, "this machine does not tell its addresses: %s",
+		return t3_comm_fail(comm, -errno, "cannot list the addresses of this machine: %s",
 				    strerror(errno));
 	for (i = list; i && !is_reachable(i); i = i->ifa_next)
 		;
@@ -89,28 +89,29 @@ static int listen_at(union address *at, int *listener)
 	return 0;
 }
 
-static void write_address(const union address *at, struct comm_place *place)
+static void write_address(const union address *at, struct comm_endpoint *endpoint)
 {
-	place->family = at->any.sa_family;
-	if (place->family == AF_INET) {
-		place->port = at->v4.sin_port;
-		memcpy(place->address, &at->v4.sin_addr, sizeof(at->v4.sin_addr));
+	endpoint->family = at->any.sa_family;
+	if (endpoint->family == AF_INET) {
+		endpoint->port = at->v4.sin_port;
+		memcpy(endpoint->address, &at->v4.sin_addr, sizeof(at->v4.sin_addr));
 	} else {
-		place->port = at->v6.sin6_port;
-		place->scope = at->v6.sin6_scope_id;
-		memcpy(place->address, &at->v6.sin6_addr, sizeof(at->v6.sin6_addr));
+		endpoint->port = at->v6.sin6_port;
+		endpoint->scope = at->v6.sin6_scope_id;
+		memcpy(endpoint->address, &at->v6.sin6_addr, sizeof(at->v6.sin6_addr));
 	}
 }
 
-int comm_listen_far(struct t3_comm *comm, struct comm_place *place, int *listener)
+int comm_listen_remote(struct t3_comm *comm, struct comm_endpoint *endpoint, int *listener)
 {
 	const char *name = secure_getenv(VARIABLE);
 	union address at;
 	int ret;
 
 	memset(&at, 0, sizeof(at));
-	if (getrandom(place->secret, sizeof(place->secret), 0) != sizeof(place->secret))
-		return t3_comm_fail(comm, -errno, "there is no random number: %s", strerror(errno));
+	if (getrandom(endpoint->secret, sizeof(endpoint->secret), 0) != sizeof(endpoint->secret))
+		return t3_comm_fail(comm, -errno, "cannot get a random number: %s",
+				    strerror(errno));
 	ret = name && *name ? look_up(comm, name, &at) : find_own(comm, &at);
 	if (ret)
 		return ret;
@@ -118,42 +119,42 @@ int comm_listen_far(struct t3_comm *comm, struct comm_place *place, int *listene
 	if (ret)
 		return t3_comm_fail(comm, ret, "this rank cannot listen for other nodes: %s%s",
 				    strerror(-ret), name ? " (" VARIABLE ")" : "");
-	write_address(&at, place);
+	write_address(&at, endpoint);
 	return 0;
 }
 
-int comm_connect_far(const struct comm_place *place, int64_t deadline_ns)
+int comm_connect_remote(const struct comm_endpoint *endpoint, int64_t deadline_ns)
 {
 	union address at;
-	struct addrinfo to = { .ai_family = place->family, .ai_addr = &at.any };
+	struct addrinfo to = { .ai_family = endpoint->family, .ai_addr = &at.any };
 	int fd;
 
 	memset(&at, 0, sizeof(at));
-	at.any.sa_family = place->family;
-	if (place->family == AF_INET) {
-		at.v4.sin_port = place->port;
-		memcpy(&at.v4.sin_addr, place->address, sizeof(at.v4.sin_addr));
-	} else if (place->family == AF_INET6) {
-		at.v6.sin6_port = place->port;
-		at.v6.sin6_scope_id = place->scope;
-		memcpy(&at.v6.sin6_addr, place->address, sizeof(at.v6.sin6_addr));
+	at.any.sa_family = endpoint->family;
+	if (endpoint->family == AF_INET) {
+		at.v4.sin_port = endpoint->port;
+		memcpy(&at.v4.sin_addr, endpoint->address, sizeof(at.v4.sin_addr));
+	} else if (endpoint->family == AF_INET6) {
+		at.v6.sin6_port = endpoint->port;
+		at.v6.sin6_scope_id = endpoint->scope;
+		memcpy(&at.v6.sin6_addr, endpoint->address, sizeof(at.v6.sin6_addr));
 	} else {
 		return -EAFNOSUPPORT;
 	}
 	to.ai_addrlen = size_of(&at);
 	fd = rendezvous_connect(&to, deadline_ns);
 	if (fd >= 0)
-		rendezvous_watch(fd);
+		rendezvous_set_keepalive(fd);
 	return fd;
 }
 
-/* -EAGAIN: nobody waits. */
-int comm_accept_far(int listener)
+/* -EAGAIN: no connection waits. */
+int comm_accept_remote(int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
 		return errno == EINTR || errno == ECONNABORTED ? -EAGAIN : -errno;
-	rendezvous_watch(fd);
+	rendezvous_set_keepalive(fd);
 	return fd;
 }

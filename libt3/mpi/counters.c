@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+/* The counters of calls and bytes, as variables of MPI_T and in a message at the end. */
+#include <stdio.h>
+
+#include "coll_t3.h"
+
+#include "opal/mca/base/mca_base_pvar.h"
+
+struct coll_t3_counts coll_t3_counts;
+
+void coll_t3_count_bytes(unsigned long long *counter, unsigned long long bytes)
+{
+	__atomic_add_fetch(counter, bytes, __ATOMIC_RELAXED);
+}
+
+void coll_t3_count(unsigned long long *counter)
+{
+	coll_t3_count_bytes(counter, 1);
+}
+
+static void add_counter(const mca_base_component_t *version, const char *name, const char *help,
+			int class, unsigned long long *value)
+{
+	mca_base_component_pvar_register(
+		version, name, help, OPAL_INFO_LVL_4, class, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG,
+		NULL, MPI_T_BIND_NO_OBJECT,
+		MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL,
+		value);
+}
+
+static void register_counter(const mca_base_component_t *version, const char *name,
+			     const char *what, unsigned long long *value)
+{
+	char full[64], help[120];
+
+	snprintf(full, sizeof(full), "%s_%s", what, name);
+	snprintf(help, sizeof(help), "Calls of MPI's %s that were %s", name,
+		 *what == 't' ? "done by T3" : "passed on to the next component");
+	add_counter(version, full, help, MCA_BASE_PVAR_CLASS_COUNTER, value);
+}
+
+void coll_t3_register_counters(const mca_base_component_t *version)
+{
+	int i;
+
+	for (i = 0; i < COLL_T3_CALLS; i++) {
+		register_counter(version, coll_t3_names[i], "t3", &coll_t3_counts.by_t3[i]);
+		register_counter(version, coll_t3_names[i], "next", &coll_t3_counts.passed_on[i]);
+	}
+	add_counter(version, "device_input",
+		    "Bytes of input that the device read in the memory of MPI_Alloc_mem itself",
+		    MCA_BASE_PVAR_CLASS_COUNTER, &coll_t3_counts.device_input);
+	add_counter(version, "device_result",
+		    "Bytes of results that the device copied to the memory of MPI_Alloc_mem",
+		    MCA_BASE_PVAR_CLASS_COUNTER, &coll_t3_counts.device_result);
+	add_counter(version, "device_memory", "Bytes of MPI_Alloc_mem that are device memory now",
+		    MCA_BASE_PVAR_CLASS_LEVEL, &coll_t3_counts.memory);
+}
+
+void coll_t3_say_counts(void)
+{
+	unsigned long long by_t3 = 0, passed_on = 0;
+	char list[256] = "";
+	size_t used = 0;
+	int i;
+
+	for (i = 0; i < COLL_T3_CALLS; i++) {
+		by_t3 += coll_t3_counts.by_t3[i];
+		passed_on += coll_t3_counts.passed_on[i];
+		if (coll_t3_counts.by_t3[i] && used < sizeof(list))
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s %llu",
+						 used ? ", " : " (", coll_t3_names[i],
+						 coll_t3_counts.by_t3[i]);
+	}
+	coll_t3_say(1, "%llu calls by T3%s%s, %llu passed on", by_t3, list, used ? ")" : "",
+		    passed_on);
+}

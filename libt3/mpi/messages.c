@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+/* The component's messages, and the names of calls and communicators in them. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "coll_t3.h"
+
+#include "opal/util/output.h"
+
+const char *const coll_t3_names[COLL_T3_CALLS] = {
+	[COLL_T3_ALLREDUCE] = "allreduce",
+	[COLL_T3_REDUCE] = "reduce",
+	[COLL_T3_REDUCE_SCATTER] = "reduce_scatter",
+	[COLL_T3_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
+	[COLL_T3_ALLGATHER] = "allgather",
+	[COLL_T3_ALLTOALL] = "alltoall",
+	[COLL_T3_BCAST] = "bcast",
+	[COLL_T3_IALLREDUCE] = "iallreduce",
+	[COLL_T3_IREDUCE] = "ireduce",
+	[COLL_T3_IREDUCE_SCATTER] = "ireduce_scatter",
+	[COLL_T3_IREDUCE_SCATTER_BLOCK] = "ireduce_scatter_block",
+};
+
+static int stream = -1;
+
+void coll_t3_open_messages(void)
+{
+	stream = opal_output_open(NULL);
+}
+
+void coll_t3_close_messages(void)
+{
+	if (stream >= 0)
+		opal_output_close(stream);
+	stream = -1;
+}
+
+static void write_out(int to, const char *format, va_list values)
+{
+	char text[512];
+
+	vsnprintf(text, sizeof(text), format, values);
+	opal_output(to, "coll:t3: %s", text);
+}
+
+const char *coll_t3_name(const struct ompi_communicator_t *comm)
+{
+	static _Thread_local char text[40];
+
+	if (*comm->c_name)
+		return comm->c_name;
+	snprintf(text, sizeof(text), "communicator %d (unnamed)", comm->c_f_to_c_index);
+	return text;
+}
+
+void coll_t3_say(int level, const char *format, ...)
+{
+	va_list values;
+
+	if (stream < 0 || coll_t3_params.verbose < level)
+		return;
+	va_start(values, format);
+	write_out(stream, format, values);
+	va_end(values);
+}
+
+void coll_t3_complain(const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	write_out(0, format, values);
+	va_end(values);
+}
