@@ -3,6 +3,14 @@
 # Needs nothing but bash and coreutils: it runs before any package is installed.
 # shellcheck shell=bash
 
+# The caller's environment decides nothing here: not how tools sort, spell and complain, who may read
+# what is made, what `cd` prints, or where and for whom a kernel's makefiles build.
+export LC_ALL=C.UTF-8
+umask 022
+unset LANGUAGE CDPATH GREP_OPTIONS TAR_OPTIONS NINJA_STATUS POSIXLY_CORRECT PYTHONHOME \
+	ARCH SUBARCH CROSS_COMPILE LLVM LLVM_IAS KBUILD_OUTPUT KBUILD_EXTMOD KBUILD_EXTRA_SYMBOLS \
+	KBUILD_VERBOSE KCONFIG_CONFIG KCFLAGS KCPPFLAGS KAFLAGS INSTALL_MOD_PATH LOCALVERSION
+
 T3_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 T3_BUILD=${T3_BUILD:-$T3_ROOT/.build}
 T3_CACHE=${T3_CACHE:-$T3_ROOT/.cache}

@@ -15,9 +15,9 @@ set -euo pipefail
 
 # Modules that the driver's code or its debug variants may load by name, that give a device to a
 # program, that share buffers, that mount folders of the host, also as a root with a layer in memory,
-# and that connect nodes.
+# that connect nodes, and that drive an IOMMU of a bring-up machine.
 EXTRA_MODULES="drm drm_buddy drm_exec gpu-sched drm_shmem_helper vfio-pci vfio_iommu_type1 vgem
-9p 9pnet_virtio overlay virtio_net"
+9p 9pnet_virtio overlay virtio_net virtio_iommu"
 
 # modules_needed DIR NAME...: print the files of the named modules and of all that they depend on. A
 # module that is built into the kernel has none.
@@ -211,7 +211,8 @@ add_libdw() {
 add_common_libraries() {
 	local root=$1 name lib
 
-	for name in libdrm.so.2 libpci.so.3 libncurses.so.6 libjansson.so.4 libcmocka.so.0 libgcc_s.so.1 \
+	# libstdc++ is for C++ programs of the shared folder: 2 of the base's 20 MB.
+	for name in libdrm.so.2 libpci.so.3 libncurses.so.6 libjansson.so.4 libcmocka.so.0 libgcc_s.so.1 libstdc++.so.6 \
 		libkmod.so.2 libblkid.so.1 libselinux.so.1; do
 		lib=$(host_library "$name")
 		[ -n "$lib" ] || continue
@@ -225,7 +226,7 @@ add_common_libraries() {
 add_terminals() {
 	local root=$1 name from to=$1/lib/terminfo
 
-	for name in ansi linux screen screen-256color tmux-256color vt100 vt102 vt220 xterm \
+	for name in ansi dumb linux screen screen-256color tmux-256color vt100 vt102 vt220 xterm \
 		xterm-256color; do
 		from=/lib/terminfo/${name:0:1}/$name
 		[ -e "$from" ] || from=/usr/share/terminfo/${name:0:1}/$name
@@ -276,6 +277,17 @@ add_mounts() {
 		run /run tmpfs defaults 0 0
 		pts /dev/pts devpts gid=5,mode=620 0 0
 	FSTAB
+}
+
+# The links of /dev that udev makes on a machine, for init to copy.
+add_streams() {
+	local to=$1/usr/lib/t3/dev
+
+	mkdir -p "$to"
+	ln -s /proc/self/fd "$to/fd"
+	ln -s fd/0 "$to/stdin"
+	ln -s fd/1 "$to/stdout"
+	ln -s fd/2 "$to/stderr"
 }
 
 # Debian merges /usr, but the loader's path must still work.
@@ -368,6 +380,7 @@ pack_base() {
 	add_terminals "$root"
 	add_accounts "$root"
 	add_mounts "$root"
+	add_streams "$root"
 	install -m 755 "$T3_ROOT/tools/build/guest-init" "$root/init"
 	install -m 755 "$T3_ROOT/tools/build/guest-batch" "$root/usr/bin/guest-batch"
 	install -m 755 "$T3_ROOT/tools/build/guest-root" "$root/usr/bin/guest-root"

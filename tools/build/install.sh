@@ -12,12 +12,12 @@ NEEDS="libdrm libpci jansson ncurses"
 # An install changes nothing else on the machine. It asks for packages and installs none. This check
 # comes first, so that a wrong directory is reported before the build.
 needs() {
-	local missing="gcc make pkg-config libdrm-dev libpci-dev libjansson-dev libncurses-dev"
+	local missing="gcc make meson pkg-config libdrm-dev libpci-dev libjansson-dev libncurses-dev"
 
 	check_directories
 	# shellcheck disable=SC2086 # one word per package
-	command -v "${CC:-cc}" pkg-config >/dev/null && pkg-config --exists $NEEDS ||
-		die "make install needs a C compiler, pkg-config, $NEEDS: apt-get install $missing"
+	command -v "${CC:-cc}" meson ninja pkg-config >/dev/null && pkg-config --exists $NEEDS ||
+		die "make install needs a C compiler, Meson, pkg-config, $NEEDS: apt-get install $missing"
 }
 
 # These values are written into pkg-config's file and into the tool.
@@ -45,7 +45,7 @@ list_files() {
 		link "libt3.so.$version" "$LIBDIR/libt3.so.0" \
 		link libt3.so.0 "$LIBDIR/libt3.so" \
 		644 "$T3_BUILD/libt3-check.so.0" "$LIBDIR/libt3-check.so.0" \
-		644 "$T3_BUILD/install/libt3.a" "$LIBDIR/libt3.a" \
+		644 "$T3_BUILD/native/libt3/libt3.a" "$LIBDIR/libt3.a" \
 		pc "$T3_ROOT/libt3/libt3.pc.in" "$LIBDIR/pkgconfig/libt3.pc" \
 		cmake "$T3_ROOT/libt3/t3-config.cmake.in" "$LIBDIR/cmake/t3/t3-config.cmake" \
 		cmake "$T3_ROOT/libt3/t3-config-version.cmake.in" "$LIBDIR/cmake/t3/t3-config-version.cmake" \
@@ -61,9 +61,10 @@ list_files() {
 				printf 'so\tman%s/%s\t%s\n' "$section" "${page##*/}" "$MANDIR/man$section/$name.$section"
 		done
 	done
-	[ ! -e "$T3_ROOT/tools/t3/t3.bash-completion" ] ||
-		printf '644\t%s\t%s\n' "$T3_ROOT/tools/t3/t3.bash-completion" \
-			"$DATADIR/bash-completion/completions/t3"
+	printf '644\t%s\t%s\n' \
+		"$T3_ROOT/tools/t3/t3.bash-completion" "$DATADIR/bash-completion/completions/t3" \
+		"$T3_ROOT/tools/t3/t3.fish" "$DATADIR/fish/vendor_completions.d/t3.fish" \
+		"$T3_ROOT/tools/t3/_t3" "$DATADIR/zsh/site-functions/_t3"
 }
 
 # below_prefix DIR: the form for pkg-config's files, so that the prefix can be changed there.

@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$T3_ROOT"
 
-CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck pipes python mutants rooms docs machines pictures"
+CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx columns reuse headers musl core-includes shellcheck pipes python mutants rooms docs machines pictures"
 NOTHING=77
 CLANG_FORMAT=14
 
@@ -44,12 +44,14 @@ checkpatch() {
 
 # The form of tracepoints is given by their macros, and two checks do not like it.
 # The hardware header is shared with hosts that have only the C library's types, and lists of
-# names (T3_*_LIST) cannot be in parentheses.
+# names (T3_*_LIST) cannot be in parentheses. A rule of t3_refuse.h takes place, size and sign of one
+# member, so its macros use their arguments several times, and as names.
 lint_checkpatch() {
-	local driver uapi trace=driver/t3_trace.h status=0
+	local driver uapi trace=driver/t3_trace.h rules=driver/t3_refuse.h status=0
 
 	lint_files uapi 'uapi/*.h'
-	mapfile -t driver < <(our_files 'driver/*.[ch]' ":!$trace")
+	mapfile -t driver < <(our_files 'driver/*.[ch]' ":!$trace" ":!$rules")
+	checkpatch --ignore MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE -f "$T3_ROOT/$rules" || status=1
 	checkpatch --ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,MACRO_ARG_UNUSED -f "$T3_ROOT/$trace" || status=1
 	checkpatch --ignore PREFER_KERNEL_TYPES,CAMELCASE,BIT_MACRO,COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED,BRACKET_SPACE \
 		-f "${uapi[@]/#/$T3_ROOT/}" || status=1
@@ -170,11 +172,11 @@ lint_clang_format() {
 lint_spdx() {
 	local files
 
-	lint_files files '*.c' '*.h' '*.sh' '*.py' '*.map' 'Makefile' 'Kbuild' 'tools/*' 'tests/*' \
+	lint_files files '*.c' '*.h' '*.sh' '*.py' '*.map' 'Makefile' 'Kbuild' '*meson.build' meson_options.txt 'tools/*' 'tests/*' 'findings/*' \
 		'.clang-format' '.editorconfig' '.gitignore' '.ci/run' ':!*.md' ':!*.json' ':!*.bin' ':!*.golden' \
 		':!*/corpus/*' ':!*/VERSION' ':!*/debian/source/format' ':!*/debian/copyright'
 	awk '
-		FNR == 1 { line = /^#!/ ? 2 : 1 }
+		FNR == 1 { line = /^#(!|compdef )/ ? 2 : 1 }
 		FNR == line && /SPDX-License-Identifier: / { named[FILENAME] = 1 }
 		END {
 			for (i = 1; i < ARGC; i++)
@@ -185,6 +187,22 @@ lint_spdx() {
 			exit missing
 		}
 	' "${files[@]}"
+}
+
+# The description of the build. C has clang-format, pages have docs.py.
+lint_columns() {
+	local files
+
+	lint_files files Makefile '*meson.build' meson_options.txt
+	awk 'length > 100 { print FILENAME ":" FNR ": " length " columns, at most 100 are allowed"; found = 1 }
+		END { exit found }' "${files[@]}"
+}
+
+# Each file has a licence and a copyright (.reuse/dep5 for those without a comment), and LICENSES the
+# text of each licence.
+lint_reuse() {
+	command -v reuse >/dev/null || nothing_to_check "reuse is not installed"
+	reuse lint
 }
 
 # Each public header compiles alone, in both languages.
@@ -198,6 +216,24 @@ lint_headers() {
 			"${flags[@]}" "$header" || status=1
 		g++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -Iuapi -Ilibt3 \
 			"${flags[@]}" "$header" || status=1
+	done
+	return $status
+}
+
+# libt3 needs no GNU C library: it compiles against musl's headers, with those of the kernel, libdrm
+# and libpci beside them. (Debian has no libdrm for musl, so nothing is linked.)
+lint_musl() {
+	local files file include=$T3_BUILD/musl-include status=0
+
+	command -v musl-gcc >/dev/null || nothing_to_check "musl-gcc is not installed (musl-tools)"
+	lint_files files 'libt3/*.c' ':!libt3/mpi'
+	rm -rf "$include"
+	mkdir -p "$include"
+	ln -s /usr/include/{linux,asm-generic,libdrm,xf86drm.h,xf86drmMode.h} \
+		/usr/include/x86_64-linux-gnu/{asm,pci} "$include"
+	for file in "${files[@]}"; do
+		musl-gcc -std=gnu11 -O1 -Wall -Wextra -Werror -fsyntax-only -Iuapi -Ilibt3 \
+			-isystem "$include" -isystem "$include/libdrm" -DT3_VERSION='"0"' "$file" || status=1
 	done
 	return $status
 }
@@ -219,7 +255,7 @@ lint_core_includes() {
 lint_shellcheck() {
 	local files
 
-	mapfile -t files < <(our_files .ci tools tests | xargs grep -lE '^#!/bin/(ba)?sh|^# shellcheck shell' | sort)
+	mapfile -t files < <(our_files .ci tools tests findings | xargs grep -lE '^#!/bin/(ba)?sh|^# shellcheck shell' | sort)
 	[ ${#files[@]} -gt 0 ] || nothing_to_check "the tree has no such scripts"
 	# SC1091: sourced files are checked by themselves.
 	shellcheck --severity=warning --exclude=SC1091 "${files[@]}"
@@ -249,15 +285,30 @@ lint_mutants() {
 	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache tests/mutants.py --check
 }
 
-# In a folder with several rooms, each uses only those below it. tests/rooms.py tests this.
+# The core has no name of libt3: a program with both would have the core's in the place of libt3's.
+names_of_both() {
+	local native=$T3_BUILD/native of_libt3 of_core
+
+	of_libt3=$(nm -D --defined-only "$native/libt3/libt3.so.0" |
+		awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u) || return
+	of_core=$(nm -g --defined-only "$native"/{qemu-device/core/libt3core,tools/t3/libt3sim}.a |
+		awk 'NF == 3 { print $3 }' | sort -u) || return
+	! comm -12 <(echo "$of_libt3") <(echo "$of_core") | sed 's/$/: a name of the core and of libt3/' | grep .
+}
+
+# Where a house has several rooms, each uses only those below it. tests/rooms.py tests this.
 lint_rooms() {
-	local lists list house status=0
+	local lists list house objects status=0
 
 	lint_files lists '*/rooms.txt'
 	for list in "${lists[@]}"; do
 		house=$(dirname "$list")
-		python3 tools/build/rooms.py "$house" "$T3_BUILD/obj/$house" || status=1
+		objects=$T3_BUILD/native/$house
+		[ "$house" != driver ] || objects=$T3_BUILD/module/driver
+		[ "$house" != qemu-device ] || objects=$T3_BUILD/qemu/obj/$house
+		python3 tools/build/rooms.py "$house" "$objects" || status=1
 	done
+	names_of_both || status=1
 	return $status
 }
 

@@ -12,5 +12,8 @@ level=${MAKELEVEL-}
 name=$1
 shift
 take_lock 7 "$T3_BUILD/.lock" "$name"
+# Where its programs were compiled, for a debugger in a copy of the tree (vm_gdb.py).
+grep -qxF "$T3_ROOT $T3_BUILD" "$T3_BUILD/trees" 2>/dev/null ||
+	{ echo "$T3_ROOT $T3_BUILD" >>"$T3_BUILD/trees"; } 2>/dev/null || :
 export MAKEFLAGS=$flags MAKELEVEL=$level T3_LOCKED=$T3_BUILD
 exec "$@"

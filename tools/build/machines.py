@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The machines on which the suites have run: tests/machines.json, and README.md's table of it.
+"""The machines on which the suites have run: tests/machines.json, and its table for readers.
 
-usage: machines.py render     write the table into README.md
+usage: machines.py render     write the table into tests/machines.md
        machines.py check      exit 1 with the reason where the table is not that of the JSON file
 
 The file lists cells. A cell is one kernel, one QEMU, one host, one accelerator and one
@@ -21,7 +21,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 MACHINES = ROOT / "tests/machines.json"
-README = ROOT / "README.md"
+PAGE = ROOT / "tests/machines.md"
 BEGIN, END = "<!-- machines: by make machines -->", "<!-- end of machines -->"
 
 # What a whole cell has run.
@@ -75,7 +75,7 @@ def accelerator():
 def facts(guest):
     """What a result says beside its counts. `guest` is the folder of what depends on the kernel."""
     # What a cell before this one has written is no change of the sources.
-    dirty = "+" if output_of("git", "status", "--porcelain", "-uno", "--", ":!README.md",
+    dirty = "+" if output_of("git", "status", "--porcelain", "-uno", "--", ":!tests/machines.md",
                              ":!tests/machines.json") else ""
     return {"kernel": kernel_release(guest), "qemu": qemu_version(),
             "compiler": "gcc " + output_of("aarch64-linux-gnu-gcc" if CROSSED else "gcc",
@@ -176,31 +176,31 @@ def table(cells):
                    for line in lines)
 
 
-def parts_of(readme):
+def parts_of(page):
     """The text before, in and after the markers."""
-    found = re.fullmatch(rf"(.*{re.escape(BEGIN)}\n)(.*)({re.escape(END)}\n.*)", readme, re.S)
+    found = re.fullmatch(rf"(.*{re.escape(BEGIN)}\n)(.*)({re.escape(END)}\n.*)", page, re.S)
     if not found:
-        raise Wrong(f"README.md has no lines '{BEGIN}' and '{END}'")
+        raise Wrong(f"tests/machines.md has no lines '{BEGIN}' and '{END}'")
     return found.groups()
 
 
-def render(readme, cells):
-    before, _, after = parts_of(readme)
+def render(page, cells):
+    before, _, after = parts_of(page)
     return before + "\n" + table(cells) + "\n" + after
 
 
-def write_table(path=MACHINES, readme=README):
+def write_table(path=MACHINES, page=PAGE):
     cells = load(path)
     check_cells(cells, path.name)
-    readme.write_text(render(readme.read_text(encoding="utf-8"), cells), encoding="utf-8")
+    page.write_text(render(page.read_text(encoding="utf-8"), cells), encoding="utf-8")
 
 
-def check_table(path=MACHINES, readme=README):
+def check_table(path=MACHINES, page=PAGE):
     cells = load(path)
     check_cells(cells, path.name)
-    text = readme.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
     if text != render(text, cells):
-        raise Wrong(f"README.md's table of machines is not that of {path.name}: run `make machines`")
+        raise Wrong(f"tests/machines.md has not the table of {path.name}: run `make machines`")
 
 
 def main(arguments):

@@ -12,9 +12,9 @@ and ACCEL are those of make; ARCH=arm64 has one kernel of its own.
 
 Prints what `make SUITE KERNEL=... QEMU=...` prints, then a line for each cell, and last the sum.
 In a line, `reports` counts the VMs whose kernel has reported a warning or worse. Results of whole
-cells go to tests/machines.json and to README.md's table, or to --json FILE. With other suites than
-the usual ones, a cell is no whole one, and goes to FILE or nowhere. Exits 1 when a test failed or
-a suite has run none, 2 for bad use.
+cells go to tests/machines.json and to the table in tests/machines.md, or to --json FILE. With
+other suites than the usual ones, a cell is no whole one, and goes to FILE or nowhere. Exits 1 when
+a test failed or a suite has run none, 2 for bad use.
 """
 
 import argparse

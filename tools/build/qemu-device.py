@@ -153,7 +153,7 @@ def trace_statements():
 
 def device_statements(root, made):
     command = shlex.join(made["compile"][:1] + INCLUDES + made["compile"][1:])
-    files = [*sources(root, "qemu-device/*.c"), "trace/trace-hw_t3.c"]
+    files = [*sources(root, "qemu-device/*/*.c"), "trace/trace-hw_t3.c"]
     text, objects = compiled(files, command, HEADERS)
     # A packet passes through many small files of the core: compiled as one, they are faster.
     core = sources(root, "qemu-device/core/*/*.c")
@@ -163,7 +163,8 @@ def device_statements(root, made):
 
 
 def qtest_statements(root, made):
-    command = shlex.join([made["compile-qtest"][0], "-Irepo/uapi", *made["compile-qtest"][1:]])
+    compiler, *arguments = made["compile-qtest"]
+    command = shlex.join([compiler, "-Irepo/qemu-device", "-Irepo/uapi", *arguments])
     text, objects = compiled(sources(root, "tests/qtest/*.c"), command, [])
     suite = [file for file in sources(root, "tests/conformance/*.c") if not file.endswith(OF_VFIO)]
     suite += sources(root, "tests/conformance/qtest/*.c")

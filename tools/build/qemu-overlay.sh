@@ -331,6 +331,9 @@ qapi_fabric() {
 		# @tls-creds: id of a tls-creds-x509 object; connections on TCP are
 		#     encrypted, and both nodes prove who they are (default: none)
 		#
+		# @node-timeout: how long another node may be silent before its
+		#     devices are lost, in ms (default: 5000)
+		#
 		# @workers: number of further threads, for slices of GEMMs; needs
 		#     an iothread (default: 0)
 		#
@@ -342,35 +345,38 @@ qapi_fabric() {
 		            '*iothread': 'str', '*workers': 'uint32',
 		            '*node': 'uint32', '*nodes': ['T3Node'],
 		            '*uuid': 'str', '*shared-memory': 'bool',
-		            '*tls-creds': 'str' } }
+		            '*tls-creds': 'str', '*node-timeout': 'uint32' } }
 	QAPI
 }
 
-# All that the VM, the tests and `make bench` have beside our device. Without QEMU's default
-# list a third of it need not be compiled.
+# All that the VM, the tests and `make bench` have beside our device, and what bring-up puts
+# a device behind: bridges, host bridges and IOMMUs. tools/vm/README.md lists them. Without
+# QEMU's default list a third of it need not be compiled.
 qemu_devices() {
 	cat >"$1/configs/devices/x86_64-softmmu/t3.mak" <<-'DEVICES'
 		CONFIG_Q35=y
 		CONFIG_HPET=y
 		CONFIG_PCIE_PORT=y
 		CONFIG_PCI_BRIDGE=y
+		CONFIG_PCIE_PCI_BRIDGE=y
 		CONFIG_XIO3130=y
+		CONFIG_PXB=y
+		CONFIG_CXL=y
+		CONFIG_CXL_MEM_DEVICE=y
 		CONFIG_VTD=y
+		CONFIG_AMD_IOMMU=y
+		CONFIG_VIRTIO_IOMMU=y
 		CONFIG_SERIAL_ISA=y
 		CONFIG_VIRTIO_PCI=y
 		CONFIG_VIRTIO_9P=y
+		CONFIG_VIRTIO_BLK=y
 		CONFIG_VIRTIO_NET=y
+		CONFIG_VIRTIO_RNG=y
 		CONFIG_IVSHMEM_DEVICE=y
 		CONFIG_EDU=y
 		CONFIG_ACPI_VMGENID=y
 		CONFIG_PCI_TESTDEV=y
 	DEVICES
-}
-
-# QEMU 10.2 without CXL devices lacks a function that its ACPI tables call: there are no windows.
-qemu_without_cxl() {
-	! grep -qF cxl_fmws_get_all_sorted "$1/hw/acpi/cxl.c" ||
-		echo 'GSList *cxl_fmws_get_all_sorted(void) { return NULL; }' >>"$1/hw/cxl/cxl-host-stubs.c"
 }
 
 # Like the device and its qtest program, but with nothing in them.
@@ -396,16 +402,10 @@ QEMU_HOOKS="
 	qapi_fabric          10.0 10.2
 	qemu_places          10.0 10.2
 	qemu_devices         10.0 10.2
-	qemu_without_cxl     10.2 10.2
 	qemu_tlb_sections    10.0 10.2
 	qemu_code_protection 10.0 10.2
 	qemu_direct_stores   10.0 10.2
 "
-
-# No device list but ours lacks CXL, and only a QEMU that calls this function needs it.
-qemu_without_cxl_unneeded() {
-	! grep -qF cxl_fmws_get_all_sorted "$1/hw/acpi/cxl.c"
-}
 
 # Upstream made the same change later: the entry has the pointer, and nothing looks it up.
 qemu_tlb_sections_unneeded() {
@@ -450,7 +450,6 @@ qemu_hooks() {
 	echo "subdir('t3')" >>"$1/tests/qtest/meson.build"
 	qemu_places "$1"
 	qemu_devices "$1"
-	qemu_without_cxl "$1"
 	qemu_tlb_sections "$1"
 	qemu_code_protection "$1"
 	qemu_direct_stores "$1"

@@ -252,7 +252,7 @@ main() {
 	local key entry targets=("$PROGRAM")
 
 	key=$(qemu_key)
-	lock_cache qemu
+	lock_cache "qemu-$key"
 	entry=$(newest_entry qemu "$key")
 	if [ "${1:-}" = fetch ]; then
 		[ -n "$entry$(begun_entry qemu "$key")" ] || fetch_entry "$key"

@@ -5,14 +5,19 @@
 usage: rooms.py HOUSE OBJECTS
 
 HOUSE is a folder of C sources, OBJECTS the folder of their object files. HOUSE/rooms.txt
-lists the rooms (the folders below HOUSE; "." is HOUSE itself), from the ground up:
+lists the rooms (the folders below HOUSE; "." is HOUSE itself), from the ground up. A folder
+with a rooms.txt of its own is one room here, of which others include the headers at its top.
 
   ROOM: what ROOM is allowed to use, by name, all of them above this line
   up ROOM -> ROOM: struct NAME
   private ROOM -> ROOM
+  in ROOM: NAME...
+  without FOLDER
 
 The second form names the table of callbacks through which a lower room tells a higher one.
-The third lets the first room include the headers of the second that end in private.h.
+The third lets the first room include the headers of the second that end in private.h. The fourth
+is for a house without folders: ROOM holds the files of these names, with or without suffix; a
+name with a suffix goes before one without. The fifth leaves a folder out, such as tests.
 The first line of the list may be "at most N up". A use is an #include of a file of another
 room, or a symbol that the object files of another room define. What is wrong is printed,
 and the exit status is 1.
@@ -28,6 +33,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 ROOM = re.compile(r"(\S+):\s*(.*)")
 UP = re.compile(r"up (\S+) -> (\S+): struct (\w+)")
 PRIVATE = re.compile(r"private (\S+) -> (\S+)")
+IN = re.compile(r"in (\S+):\s*(.*)")
+WITHOUT = re.compile(r"without (\S+)")
 MOST = re.compile(r"at most (\d+) up")
 
 
@@ -35,7 +42,8 @@ class House:
     def __init__(self, folder, objects):
         self.folder, self.objects = pathlib.Path(folder), pathlib.Path(objects)
         self.allowed, self.ups, self.most, self.wrong = {}, [], None, []
-        self.private = set()
+        self.private, self.places, self.without = set(), {}, set()
+        self.inner = [path.parent for path in self.folder.glob("*/rooms.txt")]
         self.read_list()
 
     def say(self, text):
@@ -49,13 +57,18 @@ class House:
                 self.ups.append((where, *up.groups()))
             elif private := PRIVATE.fullmatch(line):
                 self.private.add(private.groups())
+            elif inside := IN.fullmatch(line):
+                self.read_places(where, inside[1], inside[2].split())
+            elif without := WITHOUT.fullmatch(line):
+                self.without.add(without[1])
             elif most := MOST.fullmatch(line):
                 self.most = int(most[1])
             elif room := ROOM.fullmatch(line):
                 self.read_room(where, room[1], room[2].split())
             elif line:
                 self.say(f"{where}: neither 'ROOM: ROOMS', 'up ROOM -> ROOM: struct NAME', "
-                         f"'private ROOM -> ROOM' nor 'at most N up': {line}")
+                         f"'private ROOM -> ROOM', 'in ROOM: NAMES', 'without FOLDER' nor "
+                         f"'at most N up': {line}")
 
     def read_room(self, where, room, uses):
         for other in uses:
@@ -65,14 +78,35 @@ class House:
             self.say(f"{where}: {room} is listed twice")
         self.allowed[room] = set(uses)
 
+    def read_places(self, where, room, names):
+        for name in names:
+            if name in self.places:
+                self.say(f"{where}: {name} is placed twice")
+            if not list(self.folder.glob(name if "." in name else f"{name}.[ch]")):
+                self.say(f"{where}: there is no {name}")
+            self.places[name] = room
+
     def room_of(self, path):
-        return path.parent.relative_to(self.folder).as_posix()
+        for house in self.inner:
+            if path.is_relative_to(house):
+                return house.relative_to(self.folder).as_posix()
+        folder = path.parent.relative_to(self.folder).as_posix()
+        if not self.places or folder != ".":
+            return folder
+        return self.places.get(path.name) or self.places.get(path.stem) or path.name
+
+    def is_inner(self, path):
+        return any(path.is_relative_to(house) for house in self.inner)
 
     def sources(self):
-        return [path for path in sorted(self.folder.rglob("*.[ch]"))]
+        """Without those of houses inside this one, which have their own check."""
+        return [path for path in sorted(self.folder.rglob("*.[ch]"))
+                if not self.is_inner(path) and
+                path.relative_to(self.folder).parts[0] not in self.without]
 
     def check_list(self):
         rooms = {self.room_of(path) for path in self.sources()}
+        rooms |= {self.room_of(house) for house in self.inner}
         for room in sorted(rooms - set(self.allowed)):
             self.say(f"{self.folder}/rooms.txt: room {room} is not listed")
         for room in sorted(set(self.allowed) - rooms):
@@ -92,6 +126,11 @@ class House:
         if other not in (room, None) and other not in self.allowed.get(room, ()):
             self.say(f"{who}: room {room} must not use {other} ({what})")
 
+    def judge_inner(self, path, found, name):
+        tops = [header for header in found if header.parent in self.inner]
+        if not tops and any(map(self.is_inner, found)):
+            self.say(f'{path}: #include "{name}": it is not at the top of its house')
+
     def judge_private(self, path, other, name):
         if name.endswith("private.h") and (self.room_of(path), other) not in self.private:
             self.say(f'{path}: #include "{name}": it is private to room {other}')
@@ -108,6 +147,14 @@ class House:
                 if rooms and self.room_of(path) not in rooms:
                     self.judge(path, self.room_of(path), min(rooms), f'#include "{name}"')
                     self.judge_private(path, min(rooms), name)
+                    self.judge_inner(path, found, name)
+
+    def object_of(self, path):
+        """The newest object file of a source, as the kernel's build, ours in QEMU or Meson names it."""
+        inside = path.relative_to(self.folder)
+        names = (inside.with_suffix(".o"), f"{inside}.o", f"*.p/{'_'.join(inside.parts)}.o")
+        made = [found for name in names for found in self.objects.glob(str(name))]
+        return max(made, key=lambda found: found.stat().st_mtime, default=None)
 
     def object_files(self):
         """{object file: its source}; what was not built is said."""
@@ -115,11 +162,10 @@ class House:
         for path in self.sources():
             if path.suffix != ".c":
                 continue
-            object_file = self.objects / path.relative_to(self.folder).with_suffix(".o")
-            if object_file.exists():
-                found[str(object_file)] = path
+            if made := self.object_of(path):
+                found[str(made)] = path
             else:
-                self.say(f"{object_file} is missing: build first")
+                self.say(f"{self.objects}: {path.name} has no object file: build first")
         return found
 
     def check_calls(self):

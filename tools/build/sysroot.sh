@@ -9,7 +9,7 @@ set -euo pipefail
 
 ARCH=${T3_HOST:-$T3_ARCH}
 # apt finds out what these depend on.
-PACKAGES=(libc6-dev libgcc-s1)
+PACKAGES=(libc6-dev libgcc-s1 libstdc++6)
 if [ -n "${T3_HOST:-}" ]; then
 	PACKAGES+=(libglib2.0-dev libpixman-1-dev libfdt-dev libattr1-dev zlib1g-dev libgnutls28-dev)
 else

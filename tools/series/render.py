@@ -125,6 +125,7 @@ def render_driver(text, macros, kunit):
     text = text.replace('#include "t3_compat.h"\n', "")
     text = re.sub(r'\n\n#include "t3_accel\.h"\n(?=#include ")', "\n#include <drm/t3_accel.h>\n\n",
                   text)
+    text = text.replace('#include "t3_accel.h"\n\n', "#include <drm/t3_accel.h>\n\n")
     text = written_out(text, macros)
     text = text if kunit else unifdef(text, "-UT3_KUNIT").rstrip("\n") + "\n"
     return text.replace("T3_KUNIT\n#include", f"{KUNIT}\n#include").replace(

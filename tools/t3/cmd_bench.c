@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "bench/bench.h"
+#include "common/devices.h"
 #include "common/fabric.h"
 #include "common/message.h"
 
@@ -22,7 +23,7 @@ static const struct part {
 	{ "reader", bench_reader },	  { "submit", bench_submit },
 	{ "latency", bench_latency },	  { "segments", bench_segments },
 	{ "gemm", bench_gemm },		  { "copy", bench_copy },
-	{ "allreduce", bench_allreduce },
+	{ "allreduce", bench_allreduce }, { "share", bench_share },
 };
 
 #define PARTS (sizeof(parts) / sizeof(*parts))
@@ -38,7 +39,7 @@ struct options {
 static const char usage[] =
 	"usage: t3 bench [--json] [--rounds N] [--only PART] [--fabric FABRIC]\n"
 	"                [--ordinary FABRIC]\n\n"
-	"Measures this machine's first device, or rank 0 of FABRIC. FABRIC is a number such as\n"
+	"Measures the first usable device, or rank 0 of FABRIC. FABRIC is a number such as\n"
 	"0x1, or the index of one of its devices in `t3 list`. With two devices or more it also\n"
 	"compares a store among 4096 segments with one in a single segment. As root it compares\n"
 	"with edu, pci-testdev and ivshmem-plain, where the machine has them: see `make bench`.\n"
@@ -46,8 +47,8 @@ static const char usage[] =
 	"measured in the same rounds.\n"
 	"It measures all sides of a row in turn, in N rounds (1 .. 101; 31). It prints medians\n"
 	"and quartiles.\n\n"
-	"PART: store, vcpus, doorbell, nmc, reader, submit, latency, segments, gemm, copy\n"
-	"or allreduce (needs four devices, linked in a ring)";
+	"PART: store, vcpus, doorbell, nmc, reader, submit, latency, segments, gemm, copy,\n"
+	"allreduce (needs four devices, linked in a ring) or share (needs root)";
 
 static const struct part *find_part(const char *name)
 {
@@ -129,7 +130,8 @@ static int measure(struct bench *bench, const struct part *only)
 			continue;
 		ret = parts[i].run(bench);
 		if (ret)
-			return complain(EXIT_FAIL, "bench: %s: %s", parts[i].name, strerror(-ret));
+			return complain(EXIT_FAIL, "bench: %s: %s", parts[i].name,
+					error_words(ret));
 	}
 	return EXIT_OK;
 }
@@ -186,31 +188,41 @@ static int run(struct bench *bench, const struct options *opts)
 	return code;
 }
 
-/* The first two devices of the machine, or ranks 0 and 1 of the fabric. */
+/*
+ * The first two devices of the machine that can be used, or ranks 0 and 1 of the fabric. SIZE_MAX where
+ * there is none.
+ */
 static int find_devices(struct bench *bench, size_t *index)
 {
-	uint32_t i;
+	struct tool_devices devices;
 	int ret = EXIT_OK;
+	uint32_t i;
 
-	for (i = 0; i < 2 && ret == EXIT_OK; i++) {
-		index[i] = i;
-		if (bench->fabric_id)
-			ret = fabric_find_rank(bench->fabric_id, i, &index[i]);
+	if (!bench->fabric_id) {
+		ret = devices_open(&(struct cmd_common){ 0 }, &devices);
+		for (i = 0; i < 2; i++)
+			index[i] = i < devices.count ? devices.list[i].index : SIZE_MAX;
+		devices_close(&devices);
+		return ret;
 	}
+	for (i = 0; i < 2 && ret == EXIT_OK; i++)
+		ret = fabric_find_rank(bench->fabric_id, i, &index[i]);
 	return ret;
 }
 
 /* index: of fabric_find_rank(), for rank 0. */
 static int open_device(size_t index, struct t3_device **dev)
 {
+	char words[1024];
 	int ret;
 
 	if (index == SIZE_MAX)
 		return complain(EXIT_FAIL, "the fabric has no rank 0 in this machine");
 	ret = t3_device_open_index(index, dev);
-	return ret ? complain(EXIT_FAIL, "device %zu could not be opened: %s", index,
-			      strerror(-ret))
-		   : EXIT_OK;
+	if (!ret)
+		return EXIT_OK;
+	t3_device_explain(NULL, ret, words, sizeof(words));
+	return complain(EXIT_FAIL, "device %zu: %s", index, words);
 }
 
 static int open_devices(struct bench *bench, const struct t3_device_list *list)
@@ -259,7 +271,7 @@ int cmd_bench(int argc, char **argv)
 	ret = t3_device_list(&list);
 	if (ret)
 		return complain(EXIT_FAIL, "the PCI devices could not be listed: %s",
-				strerror(-ret));
+				error_words(ret));
 	ret = open_devices(&bench, list);
 	if (ret == EXIT_OK)
 		ret = open_ordinary(&bench, opts.ordinary);

@@ -120,13 +120,17 @@ static int dump_file(const char *path, json_t *list)
 	return ret;
 }
 
-/* Other drivers leave dumps, too. */
-static bool is_ours(const char *path)
+/* Check the dump's first bytes, because other drivers leave dumps, too. */
+static int is_dump(const struct dirent *entry)
 {
-	char head[sizeof(MAGIC)] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char path[300], head[sizeof(MAGIC)] = "";
 	ssize_t got;
+	int fd;
 
+	if (entry->d_name[0] == '.' || strlen(entry->d_name) > 250)
+		return false;
+	snprintf(path, sizeof(path), DUMPS "/%.250s/data", entry->d_name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EACCES; /* then the read reports it */
 	got = read(fd, head, sizeof(head) - 1);
@@ -137,14 +141,6 @@ static bool is_ours(const char *path)
 static int by_number(const struct dirent **a, const struct dirent **b)
 {
 	return strverscmp((*a)->d_name, (*b)->d_name);
-}
-
-static int is_dump(const struct dirent *entry)
-{
-	char path[300];
-
-	snprintf(path, sizeof(path), DUMPS "/%.250s/data", entry->d_name);
-	return entry->d_name[0] != '.' && strlen(entry->d_name) <= 250 && is_ours(path);
 }
 
 /* The kernel releases the dump on any write. */

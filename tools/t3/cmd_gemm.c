@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "common/fabric.h"
 #include "common/node.h"
+#include "gemm/choose.h"
 #include "gemm/print.h"
 #include "gemm/timed.h"
 #include "common/message.h"
@@ -26,6 +27,7 @@ enum option_id {
 	OPT_DELAY_MS,
 	OPT_KILL_RANK,
 	OPT_KILL_STEP,
+	OPT_DEVICES,
 	OPT_FABRIC,
 	OPT_NODES,
 	OPT_TIMED,
@@ -48,6 +50,7 @@ static const struct option options[] = {
 	{ "delay-ms", required_argument, NULL, OPT_DELAY_MS },
 	{ "kill-rank", required_argument, NULL, OPT_KILL_RANK },
 	{ "kill-step", required_argument, NULL, OPT_KILL_STEP },
+	{ "devices", required_argument, NULL, OPT_DEVICES },
 	{ "fabric", required_argument, NULL, OPT_FABRIC },
 	{ "nodes", no_argument, NULL, OPT_NODES },
 	{ "timed", no_argument, NULL, OPT_TIMED },
@@ -72,6 +75,7 @@ static const char *const rules[] = {
 	[OPT_DELAY_MS - 256] = "--delay-ms must be a whole number from 0 to 600000",
 	[OPT_KILL_RANK - 256] = "--kill-rank must be the number of a rank",
 	[OPT_KILL_STEP - 256] = "--kill-step must be the number of a step",
+	[OPT_DEVICES - 256] = DEVICE_CHOICE_RULE,
 };
 
 static const char usage[] =
@@ -92,12 +96,27 @@ static const char usage[] =
 	"                      let a rank end by SIGKILL before a step\n"
 	"  --fabric FABRIC     the ranks' fabric: a number such as 0x1, or the index of one\n"
 	"                      of its devices in `t3 list` (the only one)\n"
+	"  --devices INDEX,... the ranks' devices, as `t3 list` shows them: as many ranks, on\n"
+	"                      neighbours in a ring (that of rank 0 of the fabric, of 1, ...)\n"
 	"  --nodes             the ranks are on all nodes of a cluster (t3-vm cluster), as many\n"
 	"                      on each; the first node prints the result\n"
 	"  --timed             also run this shape on the timed model of the same devices\n"
 	"                      and show its virtual time\n"
 	"  --json              one JSON object instead of tables\n"
-	"A step is one chunk produced: (iteration - 1) * ranks + position, from 0.\n";
+	"A step is one chunk produced: (iteration - 1) * ranks + position, from 0.\n"
+	"\n"
+	"The first table has a row for each rank and chunk, summed over the iterations:\n"
+	"  kind                local: it stays here; dma: it goes on tile by tile; remote: it\n"
+	"                      is stored straight to the next rank\n"
+	"  stores              tracked stores\n"
+	"  doorbells           tiles that were staged, and counted by a doorbell\n"
+	"  local-bytes         update bytes of stores and doorbells\n"
+	"  remote-bytes        update bytes from the previous rank\n"
+	"  triggers            tiles that reached their count\n"
+	"  dma-bytes           payload sent by triggered DMA\n"
+	"  link-bytes          sent over the link, with headers\n"
+	"  nmc-elements        elements reduced near memory\n"
+	"The second one has a row for each rank: wall-clock time and the device's tracker.\n";
 
 static bool parse_u32(const char *text, uint32_t *value)
 {
@@ -176,6 +195,8 @@ static bool parse_value(struct gemm_config *cfg, int opt, const char *text)
 		return parse_u32(text, &cfg->delay_ms);
 	case OPT_KILL_RANK:
 		return parse_u32(text, &cfg->kill_rank);
+	case OPT_DEVICES:
+		return device_choice_parse(text, &cfg->choice);
 	default:
 		return parse_u32(text, &cfg->kill_step);
 	}
@@ -192,57 +213,42 @@ static bool read_node(struct gemm_config *cfg)
 	return true;
 }
 
-/* What is printed, and how. */
+/* Form and content of the output. */
 struct output {
 	bool json, timed;
 	const char *fabric; /* the text of --fabric; NULL: not given */
+	const char *ranks;  /* of --ranks */
 };
 
-#define GO_ON (-1) /* no exit code: there is a job to run */
+/* --devices also says how many ranks there are, and which fabric. */
+static int check_choice(struct gemm_config *cfg, const struct output *output)
+{
+	if (!cfg->choice.count)
+		return EXIT_OK;
+	if (cfg->nodes)
+		return complain(EXIT_USAGE,
+				"--devices is for ranks that are all here, not for --nodes");
+	if (output->fabric)
+		return complain(EXIT_USAGE, "--devices says which fabric: leave --fabric out");
+	if (output->ranks && cfg->ranks != cfg->choice.count)
+		return complain(EXIT_USAGE, "--devices names %u devices, and --ranks is %u",
+				cfg->choice.count, cfg->ranks);
+	cfg->ranks = cfg->choice.count;
+	return EXIT_OK;
+}
 
-/* An exit code, or GO_ON. */
-static int parse(int argc, char **argv, struct gemm_config *cfg, struct output *output)
+/* Check what the options say together. */
+static int check(struct gemm_config *cfg, struct output *output)
 {
 	char why[256];
-	int opt;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-		switch (opt) {
-		case OPT_HELP:
-			return fputs(usage, stdout) < 0 ? EXIT_FAIL : EXIT_OK;
-		case OPT_JSON:
-			output->json = true;
-			break;
-		case OPT_FABRIC:
-			output->fabric = optarg;
-			break;
-		case OPT_NODES:
-			cfg->nodes = true;
-			break;
-		case OPT_TIMED:
-			output->timed = true;
-			break;
-		case '?':
-			return complain(EXIT_USAGE,
-					"'%s' is no option; `t3 gemm-rs --help` lists them",
-					argv[optind - 1]);
-		case ':':
-			return complain(EXIT_USAGE, "%s needs a value", argv[optind - 1]);
-		default:
-			if (!parse_value(cfg, opt, optarg))
-				return complain(EXIT_USAGE, "%s; got '%s'", rules[opt - OPT_RANKS],
-						optarg);
-		}
-	}
-	if (optind != argc)
-		return complain(EXIT_USAGE, "t3 gemm-rs takes options only, not '%s'",
-				argv[optind]);
+	if (check_choice(cfg, output))
+		return EXIT_USAGE;
 	if (cfg->nodes && !read_node(cfg))
 		return EXIT_USAGE;
 	if (gemm_check(cfg, why, sizeof(why)))
 		return complain(EXIT_USAGE, "%s", why);
-	return GO_ON;
+	return EXIT_OK;
 }
 
 /* There is no virtual time for a job that failed. */
@@ -276,18 +282,52 @@ int cmd_gemm_rs(int argc, char **argv)
 	struct output output = { 0 };
 	struct gemm_result result;
 	struct gemm_config cfg;
-	int ret;
+	int opt, ret;
 
 	gemm_defaults(&cfg);
-	ret = parse(argc, argv, &cfg, &output);
-	if (ret != GO_ON)
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		switch (opt) {
+		case OPT_HELP:
+			return fputs(usage, stdout) < 0 ? EXIT_FAIL : EXIT_OK;
+		case OPT_JSON:
+			output.json = true;
+			break;
+		case OPT_FABRIC:
+			output.fabric = optarg;
+			break;
+		case OPT_NODES:
+			cfg.nodes = true;
+			break;
+		case OPT_TIMED:
+			output.timed = true;
+			break;
+		case '?':
+			return complain(EXIT_USAGE,
+					"'%s' is no option; `t3 gemm-rs --help` lists them",
+					argv[optind - 1]);
+		case ':':
+			return complain(EXIT_USAGE, "%s needs a value", argv[optind - 1]);
+		default:
+			if (opt == OPT_RANKS)
+				output.ranks = optarg;
+			if (!parse_value(&cfg, opt, optarg))
+				return complain(EXIT_USAGE, "%s; got '%s'", rules[opt - OPT_RANKS],
+						optarg);
+		}
+	}
+	if (optind != argc)
+		return complain(EXIT_USAGE, "t3 gemm-rs takes options only, not '%s'",
+				argv[optind]);
+	ret = check(&cfg, &output);
+	if (ret != EXIT_OK)
 		return ret;
-	ret = fabric_choose(output.fabric, &cfg.fabric_id);
+	ret = cfg.choice.count ? gemm_choose(&cfg) : fabric_choose(output.fabric, &cfg.fabric_id);
 	if (ret != EXIT_OK)
 		return ret;
 	fflush(NULL);
 	ret = gemm_run(&cfg, &result);
 	if (ret)
-		return complain(EXIT_FAIL, "the job could not be run: %s", strerror(-ret));
+		return complain(EXIT_FAIL, "the job could not be run: %s", error_words(ret));
 	return show(&cfg, &result, &output);
 }

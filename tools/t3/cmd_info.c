@@ -104,42 +104,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_SUCCESS:
 		if (args->all && args->common.one)
 			argp_error(state, "-d INDEX and --all exclude each other");
-		args->common.one = !args->all; /* 0 when no device is named */
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-/* list NULL: print it. */
-static int show(const struct tool_device *device, json_t *list)
-{
-	struct device_facts facts = { .info = device->info };
-	int ret = t3_device_counters(device->dev, &facts.counters);
-
-	if (ret)
-		return complain(EXIT_FAIL, "device %zu could not be read: %s", device->index,
-				strerror(-ret));
-	if (list)
-		json_array_append_new(list, facts_to_json(device->index, &facts));
-	else
-		print_facts(device->index, &facts);
-	return EXIT_OK;
-}
-
-/* One device is an object. With --all the result is an array. */
-static int show_all(const struct tool_devices *devices, const struct info_args *args)
-{
-	json_t *list = args->common.json ? json_array() : NULL;
-	int ret = EXIT_OK;
-	size_t i;
-
-	for (i = 0; i < devices->count && !ret; i++)
-		ret = show(&devices->list[i], list);
-	if (!ret && list)
-		ret = print_json(json_incref(args->all ? list : json_array_get(list, 0)));
-	json_decref(list);
-	return ret;
 }
 
 int cmd_info(int argc, char **argv)
@@ -152,18 +120,40 @@ int cmd_info(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Show the facts and counters of a device. Without -d it is the first one.",
+		.doc = "Show the facts and counters of a device. Without -d it is the first one "
+		       "that can be used.",
 		.children = children,
 	};
 	struct info_args args = { 0 };
+	const struct tool_device *device;
 	struct tool_devices devices;
+	struct device_facts facts;
+	json_t *list;
+	size_t i, count;
 	int ret;
 
 	cmdline_parse(&argp, argc, argv, 0, &args);
 	ret = devices_open(&args.common, &devices);
 	if (ret)
 		return ret;
-	ret = show_all(&devices, &args);
+	list = args.common.json ? json_array() : NULL;
+	count = args.all ? devices.count : 1;
+	for (i = 0; i < count && !ret; i++) {
+		device = &devices.list[i];
+		facts.info = device->info;
+		ret = t3_device_counters(device->dev, &facts.counters);
+		if (ret)
+			ret = complain(EXIT_FAIL, "device %zu could not be read: %s", device->index,
+				       strerror(-ret));
+		else if (list)
+			json_array_append_new(list, facts_to_json(device->index, &facts));
+		else
+			print_facts(device->index, &facts);
+	}
+	/* One device is an object. With --all the result is an array. */
+	if (!ret && list)
+		ret = print_json(json_incref(args.all ? list : json_array_get(list, 0)));
+	json_decref(list);
 	devices_close(&devices);
 	return ret;
 }

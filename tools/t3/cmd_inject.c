@@ -93,28 +93,25 @@ static int list(const struct tool_devices *devices, const struct inject_args *ar
 	return ret;
 }
 
-/* Is there a rank=NUMBER in the text? The device reads the rest. */
-static bool names_rank(const char *text, uint64_t *rank)
-{
-	const char *at;
-	char *end;
-
-	for (at = strstr(text, "rank="); at; at = strstr(at + 1, "rank=")) {
-		if (at == text || !strchr(" \t\n", at[-1]))
-			continue;
-		*rank = strtoull(at + 5, &end, strncmp(at + 5, "0x", 2) ? 10 : 16);
-		return end != at + 5 && strchr(" \t\n", *end);
-	}
-	return false;
-}
-
 /* -d, or the one with the text's rank; there may be one device at all. */
 static const struct tool_device *choose(const struct tool_devices *devices, const char *text)
 {
 	const struct tool_device *found = NULL;
+	bool named = false;
 	uint64_t rank = 0;
-	bool named = names_rank(text, &rank);
+	const char *at;
+	char *end;
 	size_t i;
+
+	/* Look for rank=NUMBER in the text. The device reads the rest. */
+	for (at = strstr(text, "rank="); at && !named; at = strstr(at + 1, "rank=")) {
+		if (at == text || !strchr(" \t\n", at[-1]))
+			continue;
+		rank = strtoull(at + 5, &end, strncmp(at + 5, "0x", 2) ? 10 : 16);
+		named = end != at + 5 && strchr(" \t\n", *end);
+		if (!named)
+			break;
+	}
 
 	for (i = 0; i < devices->count; i++) {
 		if (named && devices->list[i].info.rank != rank)
@@ -126,7 +123,7 @@ static const struct tool_device *choose(const struct tool_devices *devices, cons
 	return found;
 }
 
-/* What the device says, if it was the device. */
+/* Print the reason of a refusal, in the device's words if it gave any. */
 static int refuse(const struct tool_device *device, const char *why, int error)
 {
 	if (error == -EOPNOTSUPP)
@@ -143,29 +140,27 @@ static int refuse(const struct tool_device *device, const char *why, int error)
 			device->index, why);
 }
 
-static int inject_one(const struct tool_devices *devices, const char *text)
-{
-	const struct tool_device *device = choose(devices, text);
-	char why[512];
-	int ret;
-
-	if (!device)
-		return complain(EXIT_USAGE,
-				"'%s' must say which device: -d INDEX, or the rank= of one", text);
-	ret = debugfs_command(device, "inject", text, why, sizeof(why));
-	return ret ? refuse(device, why, ret) : EXIT_OK;
-}
-
 /* One after the other, as each may be another rank's; the first that is wrong ends it. */
 static int inject_all(const struct tool_devices *devices, struct inject_args *args)
 {
+	const struct tool_device *device;
 	char *text, *rest = args->text;
-	int ret = EXIT_OK;
+	char why[512];
+	int ret;
 
-	while (!ret && (text = strsep(&rest, ";")) != NULL)
-		if (text[strspn(text, " \t\n")])
-			ret = inject_one(devices, text);
-	return ret;
+	while ((text = strsep(&rest, ";")) != NULL) {
+		if (!text[strspn(text, " \t\n")])
+			continue;
+		device = choose(devices, text);
+		if (!device)
+			return complain(EXIT_USAGE,
+					"'%s' must say which device: -d INDEX, or the rank= of one",
+					text);
+		ret = debugfs_command(device, "inject", text, why, sizeof(why));
+		if (ret)
+			return refuse(device, why, ret);
+	}
+	return EXIT_OK;
 }
 
 int cmd_inject(int argc, char **argv)

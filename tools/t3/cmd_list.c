@@ -57,16 +57,6 @@ static void print_row(size_t index, const struct row *row)
 		       (unsigned long long)info->fabric_id);
 }
 
-static json_t *info_to_json(const struct drm_t3_device_info *info)
-{
-	return json_pack("{s:o, s:I, s:I, s:s, s:I, s:I}", "fabric_id",
-			 json_sprintf("0x%llx", (unsigned long long)info->fabric_id), "rank",
-			 (json_int_t)info->rank, "ranks", (json_int_t)info->ranks, "topology",
-			 t3_topology_name(info->topology), "memory_size",
-			 (json_int_t)info->memory_size, "aperture_size",
-			 (json_int_t)info->aperture_size);
-}
-
 static json_t *row_to_json(size_t index, const struct row *row)
 {
 	char words[512];
@@ -78,7 +68,15 @@ static json_t *row_to_json(size_t index, const struct row *row)
 		json_object_set_new(object, "error",
 				    json_string(explain(row, words, sizeof(words))));
 	else
-		json_object_update_new(object, info_to_json(&row->info));
+		json_object_update_new(
+			object,
+			json_pack("{s:o, s:I, s:I, s:s, s:I, s:I}", "fabric_id",
+				  json_sprintf("0x%llx", (unsigned long long)row->info.fabric_id),
+				  "rank", (json_int_t)row->info.rank, "ranks",
+				  (json_int_t)row->info.ranks, "topology",
+				  t3_topology_name(row->info.topology), "memory_size",
+				  (json_int_t)row->info.memory_size, "aperture_size",
+				  (json_int_t)row->info.aperture_size));
 	return object;
 }
 

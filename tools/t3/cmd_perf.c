@@ -32,31 +32,25 @@ static enum perf_collective read_collective(struct argp_state *state, const char
 	return i;
 }
 
-static uint32_t find_algorithm(struct argp_state *state, const char *text, size_t length)
-{
-	uint32_t i;
-
-	for (i = 0; i < PERF_ALGORITHMS; i++)
-		if (strlen(perf_algorithms[i]) == length &&
-		    !strncmp(text, perf_algorithms[i], length))
-			return i;
-	argp_error(
-		state,
-		"--algorithm must be auto, ring, direct or hierarchical, or several of them with "
-		"commas between them; got '%s'",
-		text);
-	return 0;
-}
-
 static void read_algorithms(struct argp_state *state, const char *text, struct perf_config *cfg)
 {
 	size_t length;
+	uint32_t i;
 
 	for (cfg->algorithms = 0;; text += length + 1) {
 		length = strcspn(text, ",");
 		if (cfg->algorithms == PERF_ALGORITHMS)
 			argp_error(state, "--algorithm takes at most %u names", PERF_ALGORITHMS);
-		cfg->algorithm[cfg->algorithms++] = find_algorithm(state, text, length);
+		for (i = 0; i < PERF_ALGORITHMS; i++)
+			if (strlen(perf_algorithms[i]) == length &&
+			    !strncmp(text, perf_algorithms[i], length))
+				break;
+		if (i == PERF_ALGORITHMS)
+			argp_error(state,
+				   "--algorithm must be auto, ring, direct or hierarchical, or "
+				   "several of them with commas between them; got '%s'",
+				   text);
+		cfg->algorithm[cfg->algorithms++] = i;
 		if (!text[length])
 			return;
 	}
@@ -121,7 +115,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'f':
 		args->fabric = arg;
 		return 0;
+	case 'D':
+		if (!device_choice_parse(arg, &cfg->choice))
+			argp_error(state, DEVICE_CHOICE_RULE "; got '%s'", arg);
+		return 0;
 	case ARGP_KEY_END:
+		if (args->fabric && cfg->choice.count)
+			argp_error(state, "--devices says which fabric: leave --fabric out");
 		check(state, cfg);
 		return 0;
 	default:
@@ -152,6 +152,11 @@ int cmd_perf(int argc, char **argv)
 		  "the ranks' fabric: a number such as 0x1, or the index of one of its devices in "
 		  "`t3 list`",
 		  0 },
+		{ "devices", 'D', "INDEX,...", 0,
+		  "the ranks' devices, as `t3 list` shows them (that of rank 0 of the fabric, of "
+		  "1, "
+		  "...)",
+		  0 },
 		{ 0 },
 	};
 	static const struct argp argp = {
@@ -175,6 +180,6 @@ int cmd_perf(int argc, char **argv)
 
 	cmdline_parse(&argp, argc, argv, 0, &args);
 	args.cfg.json = args.common.json;
-	ret = fabric_choose(args.fabric, &args.cfg.fabric_id);
+	ret = args.cfg.choice.count ? EXIT_OK : fabric_choose(args.fabric, &args.cfg.fabric_id);
 	return ret == EXIT_OK ? perf_run(&args.cfg) : ret;
 }

@@ -74,25 +74,6 @@ static json_int_t count_jobs(const json_t *queues)
 	return jobs;
 }
 
-/* Add what a reset would end to the device's object. */
-static int look(const struct tool_device *device, json_t *object)
-{
-	json_t *spaces, *queues;
-	int ret;
-
-	ret = debugfs_read(device, "spaces", &spaces);
-	if (ret)
-		return ret;
-	json_object_set_new(object, "spaces_lost", spaces_alive(spaces));
-	json_decref(spaces);
-	ret = debugfs_read(device, "queues", &queues);
-	if (ret)
-		return ret;
-	json_object_set_new(object, "jobs", json_integer(count_jobs(queues)));
-	json_decref(queues);
-	return EXIT_OK;
-}
-
 static void name_spaces(const json_t *object, char *text, size_t size)
 {
 	json_t *space;
@@ -136,16 +117,6 @@ static int reset_by_pci(const struct tool_device *device)
 	return EXIT_OK;
 }
 
-static int do_reset(const struct tool_device *device, const struct reset_args *args)
-{
-	int ret;
-
-	if (args->pci)
-		return reset_by_pci(device);
-	ret = debugfs_write(device, "reset", "function");
-	return ret ? debugfs_refuse(device, "reset", ret) : EXIT_OK;
-}
-
 /* Wait until the registers can be read again. */
 static int wait_for_answer(const struct tool_device *device)
 {
@@ -162,18 +133,6 @@ static int wait_for_answer(const struct tool_device *device)
 	return EXIT_OK;
 }
 
-static int reset(const struct tool_device *device, const struct reset_args *args, json_t *object)
-{
-	uint64_t begin = now_ns();
-	int ret;
-
-	ret = do_reset(device, args);
-	if (!ret)
-		ret = wait_for_answer(device);
-	json_object_set_new(object, "ns", json_integer((json_int_t)(now_ns() - begin)));
-	return ret;
-}
-
 static void print_reset(const struct tool_device *device, const json_t *object)
 {
 	char text[512];
@@ -183,57 +142,74 @@ static void print_reset(const struct tool_device *device, const json_t *object)
 	       device->info.rank, (double)record_number(object, "ns") / 1e6,
 	       *text ? text : "nothing");
 	if (record_number(object, "jobs"))
-		printf("; %lld jobs were begun again", (long long)record_number(object, "jobs"));
+		printf("; %lld jobs were in its queues", (long long)record_number(object, "jobs"));
 	putchar('\n');
 }
 
 /* Check all devices before the first reset, because one reset may end spaces of other devices. */
-static int look_at_all(const struct tool_devices *devices, const struct reset_args *args,
-		       json_t *list)
+static int check_all(const struct tool_devices *devices, const struct reset_args *args,
+		     json_t *list)
 {
-	json_t *object;
-	int ret = EXIT_OK;
+	json_t *object, *spaces, *queues;
+	const struct tool_device *device;
+	int ret;
 	size_t i;
 
-	for (i = 0; i < devices->count && !ret; i++) {
-		object = device_to_json(&devices->list[i]);
+	for (i = 0; i < devices->count; i++) {
+		device = &devices->list[i];
+		object = device_to_json(device);
 		json_array_append_new(list, object);
-		ret = look(&devices->list[i], object);
-		if (!ret && !args->yes)
-			ret = check_alive(&devices->list[i], object);
+		ret = debugfs_read(device, "spaces", &spaces);
+		if (ret)
+			return ret;
+		json_object_set_new(object, "spaces_lost", spaces_alive(spaces));
+		json_decref(spaces);
+		ret = debugfs_read(device, "queues", &queues);
+		if (ret)
+			return ret;
+		json_object_set_new(object, "jobs", json_integer(count_jobs(queues)));
+		json_decref(queues);
+		ret = args->yes ? EXIT_OK : check_alive(device, object);
+		if (ret)
+			return ret;
 	}
-	return ret;
+	return EXIT_OK;
 }
 
-/* What was done is said also when a later device fails: "reset" is false for it, and for the rest. */
+/*
+ * Print the finished resets also when a later device fails: "reset" is false for it and the rest.
+ */
 static int reset_list(const struct tool_devices *devices, const struct reset_args *args,
 		      json_t *list)
 {
+	const struct tool_device *device;
 	json_t *object;
 	int ret = EXIT_OK;
+	uint64_t begin;
 	size_t i;
 
 	json_array_foreach(list, i, object)
 	{
-		if (!ret)
-			ret = reset(&devices->list[i], args, object);
+		device = &devices->list[i];
+		if (!ret) {
+			begin = now_ns();
+			if (args->pci)
+				ret = reset_by_pci(device);
+			else
+				ret = debugfs_write(device, "reset", "function");
+			if (ret && !args->pci)
+				ret = debugfs_refuse(device, "reset", ret);
+			if (!ret)
+				ret = wait_for_answer(device);
+			json_object_set_new(object, "ns",
+					    json_integer((json_int_t)(now_ns() - begin)));
+		}
 		json_object_set_new(object, "reset", json_boolean(!ret));
 		if (!ret && !args->common.json)
-			print_reset(&devices->list[i], object);
+			print_reset(device, object);
 	}
 	if (args->common.json && print_json(json_incref(list)))
 		return EXIT_FAIL;
-	return ret;
-}
-
-static int reset_all(const struct tool_devices *devices, const struct reset_args *args)
-{
-	json_t *list = json_array();
-	int ret = look_at_all(devices, args, list);
-
-	if (!ret)
-		ret = reset_list(devices, args, list);
-	json_decref(list);
 	return ret;
 }
 
@@ -251,19 +227,27 @@ int cmd_reset(int argc, char **argv)
 		.parser = parse,
 		.doc = "Reset the function of devices, and wait until they answer. All their "
 		       "spaces are lost, and spaces connected to them raise faults. Jobs in "
-		       "queues begin again. It needs root. With --json, \"reset\" of each device "
-		       "says whether it was reset, also when one failed.",
+		       "queues end with an error, or begin again with --pci. It needs root. "
+		       "With --json, \"reset\" of each device says whether it was reset, also "
+		       "when one failed.",
 		.children = children,
 	};
 	struct reset_args args = { 0 };
 	struct tool_devices devices;
+	json_t *list;
 	int ret;
 
 	cmdline_parse(&argp, argc, argv, 0, &args);
 	ret = devices_open(&args.common, &devices);
 	if (ret)
 		return ret;
-	ret = reset_all(&devices, &args);
+	list = json_array();
+	ret = check_all(&devices, &args, list);
+	if (!ret)
+		ret = reset_list(&devices, &args, list);
+	json_decref(list);
+	if (!ret && devices.left_out)
+		ret = EXIT_FAIL; /* not all devices could be opened */
 	devices_close(&devices);
 	return ret;
 }

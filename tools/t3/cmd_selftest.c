@@ -56,12 +56,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static void report(struct tally *tally, const struct selftest *test, const char *name, bool good)
 {
-	const char *result = !good ? "failed" : test->skipped ? "skipped" : "passed";
+	const char *result = test->skipped ? "skipped" : good ? "passed" : "failed";
 	json_t *object;
 
-	tally->failed += !good;
-	tally->skipped += good && test->skipped;
+	tally->skipped += test->skipped;
 	tally->passed += good && !test->skipped;
+	tally->failed += !good && !test->skipped;
 	if (!tally->list) {
 		printf("%-8s device %zu: %s%s%s\n", result, test->device->index, name,
 		       *test->text ? ": " : "", test->text);
@@ -75,21 +75,11 @@ static void report(struct tally *tally, const struct selftest *test, const char 
 	json_array_append_new(tally->list, object);
 }
 
-/* A check that hangs leaves time for the next ones. */
-static bool run_in_time(struct selftest *test, const struct check *check)
-{
-	uint64_t now = now_ns(), share = test->timeout_ns / SHARES;
-	uint64_t left = test->end_ns > now ? test->end_ns - now : 0;
-
-	if (!left)
-		return selftest_fail(test, "no time is left for it: --timeout");
-	test->deadline = t3_deadline(left < share ? left : share);
-	return check->run(test);
-}
-
 static void run_check(struct tally *tally, struct selftest *test, const struct check *check)
 {
+	uint64_t now, left, share = test->timeout_ns / SHARES;
 	char name[64];
+	bool good;
 
 	for (test->variant = 0; test->variant < (check->variants ? check->variants : 1);
 	     test->variant++) {
@@ -97,7 +87,13 @@ static void run_check(struct tally *tally, struct selftest *test, const struct c
 		*test->text = '\0';
 		snprintf(name, sizeof(name), "%s%s%s", check->name, check->variants ? " " : "",
 			 check->variants ? t3_dtype_name(test->variant) : "");
-		report(tally, test, name, run_in_time(test, check));
+		now = now_ns();
+		left = test->end_ns > now ? test->end_ns - now : 0;
+		/* A check that hangs leaves time for the next ones. */
+		test->deadline = t3_deadline(left < share ? left : share);
+		good = left ? check->run(test)
+			    : selftest_fail(test, "no time is left for it: --timeout");
+		report(tally, test, name, good);
 	}
 }
 
@@ -127,24 +123,6 @@ static bool is_first_of_fabric(const struct selftest *test)
 	return true;
 }
 
-static int test_all(const struct tool_devices *devices, const struct selftest_args *args)
-{
-	struct selftest test = { .devices = devices,
-				 .timeout_ns = args->timeout * 1000000000ull,
-				 .end_ns = now_ns() + args->timeout * 1000000000ull };
-	struct tally tally = { .list = args->common.json ? json_array() : NULL };
-	size_t i, k;
-
-	for (i = 0; i < devices->count; i++) {
-		test.device = &devices->list[i];
-		for (k = 0; k < sizeof(checks) / sizeof(*checks); k++)
-			run_check(&tally, &test, &checks[k]);
-		if (is_first_of_fabric(&test))
-			run_check(&tally, &test, &together);
-	}
-	return finish(&tally);
-}
-
 /* Ends a check that no deadline ends, such as a call that hangs in the kernel. */
 static void on_alarm(int number)
 {
@@ -170,7 +148,10 @@ int cmd_selftest(int argc, char **argv)
 		.children = children,
 	};
 	struct selftest_args args = { .timeout = 60 };
+	struct selftest test = { 0 };
+	struct tally tally = { 0 };
 	struct tool_devices devices;
+	size_t i, k;
 	int ret;
 
 	cmdline_parse(&argp, argc, argv, 0, &args);
@@ -179,7 +160,18 @@ int cmd_selftest(int argc, char **argv)
 	ret = devices_open(&args.common, &devices);
 	if (ret)
 		return ret;
-	ret = test_all(&devices, &args);
+	test.devices = &devices;
+	test.timeout_ns = args.timeout * 1000000000ull;
+	test.end_ns = now_ns() + test.timeout_ns;
+	tally.list = args.common.json ? json_array() : NULL;
+	for (i = 0; i < devices.count; i++) {
+		test.device = &devices.list[i];
+		for (k = 0; k < sizeof(checks) / sizeof(*checks); k++)
+			run_check(&tally, &test, &checks[k]);
+		if (is_first_of_fabric(&test))
+			run_check(&tally, &test, &together);
+	}
+	ret = finish(&tally);
 	devices_close(&devices);
 	return ret;
 }

@@ -61,35 +61,22 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static const char *verdict_name(const struct replay_result *result)
-{
-	static const char *const names[] = { "same", "diverged", "bad" };
-
-	return names[result->verdict];
-}
-
 /* ------------------------------------------------------------------- output */
 
-static json_t *counts_to_json(const struct replay_result *result)
+static int show_json(const struct arguments *args, const struct replay_result *result, double took)
 {
-	json_t *counts = json_object();
+	static const char *const verdicts[] = { "same", "diverged", "bad" };
+	json_t *counts = json_object(), *root;
 	uint32_t type;
 
 	for (type = T3_REC_NEW; type < T3_REC_COUNT; type++)
 		json_object_set_new(counts, replay_type_name(type),
 				    json_integer((json_int_t)result->count[type]));
-	return counts;
-}
-
-static int show_json(const struct arguments *args, const struct replay_result *result, double took)
-{
-	json_t *root = json_pack("{s:o, s:s, s:b, s:b, s:I, s:I, s:I, s:f, s:o}", "file",
-				 json_from_name(args->file), "verdict", verdict_name(result),
-				 "complete", result->complete, "stopped", result->stopped,
-				 "entries", (json_int_t)result->entries, "bytes",
-				 (json_int_t)result->bytes, "virtual_ns", (json_int_t)result->now,
-				 "seconds", took, "records", counts_to_json(result));
-
+	root = json_pack("{s:o, s:s, s:b, s:b, s:I, s:I, s:I, s:f, s:o}", "file",
+			 json_from_name(args->file), "verdict", verdicts[result->verdict],
+			 "complete", result->complete, "stopped", result->stopped, "entries",
+			 (json_int_t)result->entries, "bytes", (json_int_t)result->bytes,
+			 "virtual_ns", (json_int_t)result->now, "seconds", took, "records", counts);
 	if (result->verdict != REPLAY_SAME)
 		json_object_update_new(root, json_pack("{s:s, s:I}", "where", result->where, "at",
 						       (json_int_t)result->at));

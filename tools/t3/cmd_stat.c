@@ -82,40 +82,30 @@ static json_t *result_to_json(const struct stat_result *result)
 			 change_to_json(&result->total), "devices", list);
 }
 
-static void print_counter(FILE *out, const struct stat_result *result, uint32_t counter)
-{
-	size_t columns = result->devices->count, i;
-
-	fprintf(out, "  %-18s", t3_counter_name(counter));
-	if (!counter_is_level(counter))
-		fprintf(out, "%14llu", (unsigned long long)result->total.value[counter]);
-	else
-		fprintf(out, "%14s", "");
-	for (i = 0; columns <= COLUMNS_MAX && i < columns; i++)
-		fprintf(out, "%13llu", (unsigned long long)result->each[i].value[counter]);
-	fputc('\n', out);
-}
-
-static void print_head(FILE *out, const struct stat_result *result, char **command)
-{
-	size_t columns = result->devices->count, i;
-
-	fprintf(out, "\n%s: status %d\n\n  %-18s%14s", command[0], result->status, "counter",
-		"all");
-	for (i = 0; columns <= COLUMNS_MAX && i < columns; i++)
-		fprintf(out, "     device %zu", result->devices->list[i].index);
-	fputs(columns > COLUMNS_MAX ? "   (each device: -d or --json)\n" : "\n", out);
-}
-
 static void print_result(FILE *out, const struct stat_result *result, char **command)
 {
 	const struct change *total = &result->total;
+	size_t devices = result->devices->count, i;
+	size_t columns = devices <= COLUMNS_MAX ? devices : 0;
 	uint32_t counter;
 
-	print_head(out, result, command);
-	for (counter = 0; counter < total->count; counter++)
-		if (total->value[counter])
-			print_counter(out, result, counter);
+	fprintf(out, "\n%s: status %d\n\n  %-18s%14s", command[0], result->status, "counter",
+		"all");
+	for (i = 0; i < columns; i++)
+		fprintf(out, "     device %zu", result->devices->list[i].index);
+	fputs(columns < devices ? "   (each device: -d or --json)\n" : "\n", out);
+	for (counter = 0; counter < total->count; counter++) {
+		if (!total->value[counter])
+			continue;
+		fprintf(out, "  %-18s", t3_counter_name(counter));
+		if (!counter_is_level(counter))
+			fprintf(out, "%14llu", (unsigned long long)total->value[counter]);
+		else
+			fprintf(out, "%14s", "");
+		for (i = 0; i < columns; i++)
+			fprintf(out, "%13llu", (unsigned long long)result->each[i].value[counter]);
+		fputc('\n', out);
+	}
 	fprintf(out,
 		"\n  %.6f s, %.0f stores/s, %.0f tiles/s, %.2f MB/s on links, %.1f %% tracker "
 		"hits\n",
@@ -126,34 +116,13 @@ static void print_result(FILE *out, const struct stat_result *result, char **com
 		fputs("  a device was reset meanwhile: its figures are since the reset\n", out);
 }
 
-static int write_result(FILE *out, const struct stat_result *result, const struct stat_args *args)
-{
-	json_t *root;
-	int ret = 0;
-
-	if (args->common.json) {
-		root = result_to_json(result);
-		ret = root ? json_dumpf(root, out, JSON_INDENT(2)) : -1;
-		json_decref(root);
-		fputc('\n', out);
-	} else {
-		print_result(out, result, args->command);
-	}
-	return ret || fflush(out) || ferror(out);
-}
-
-/* Returns the command's status, unless the result could not be written. */
-static int report(const struct stat_result *result, const struct stat_args *args, FILE *out)
-{
-	if (write_result(out, result, args))
-		return complain(EXIT_OWN_FAILURE, "the result could not be written");
-	return result->status;
-}
-
+/* Run the command. Returns its status, unless the result could not be written. */
 static int run(const struct tool_devices *devices, const struct stat_args *args, FILE *out)
 {
 	struct stat_result result = { .devices = devices };
 	struct sample before = { 0 }, after = { 0 };
+	bool good = true;
+	json_t *root;
 	pid_t pid;
 	int ret;
 
@@ -167,26 +136,21 @@ static int run(const struct tool_devices *devices, const struct stat_args *args,
 	}
 	if (!ret) {
 		add_up(&result, &before, &after);
-		ret = report(&result, args, out);
+		ret = result.status;
+		if (args->common.json) {
+			root = result_to_json(&result);
+			good = root && !json_dumpf(root, out, JSON_INDENT(2));
+			json_decref(root);
+			fputc('\n', out);
+		} else {
+			print_result(out, &result, args->command);
+		}
+		if (!good || fflush(out) || ferror(out))
+			ret = complain(EXIT_OWN_FAILURE, "the result could not be written");
 	}
 	sample_free(&before);
 	sample_free(&after);
 	free(result.each);
-	return ret;
-}
-
-static int run_and_close(const struct tool_devices *devices, const struct stat_args *args)
-{
-	FILE *out = args->output ? fopen(args->output, "we") : stderr;
-	int ret;
-
-	if (!out)
-		return complain(EXIT_OWN_FAILURE, "%s could not be written: %s", args->output,
-				strerror(errno));
-	ret = run(devices, args, out);
-	if (args->output && fclose(out))
-		return complain(EXIT_OWN_FAILURE, "%s could not be written: %s", args->output,
-				strerror(errno));
 	return ret;
 }
 
@@ -211,12 +175,18 @@ int cmd_stat(int argc, char **argv)
 	};
 	struct stat_args args = { 0 };
 	struct tool_devices devices;
+	FILE *out = stderr;
 	int ret;
 
 	cmdline_parse(&argp, argc, argv, ARGP_IN_ORDER, &args);
 	if (devices_open(&args.common, &devices))
 		return EXIT_OWN_FAILURE;
-	ret = run_and_close(&devices, &args);
+	if (args.output)
+		out = fopen(args.output, "we");
+	ret = out ? run(&devices, &args, out) : EXIT_OWN_FAILURE;
+	if (!out || (args.output && fclose(out)))
+		ret = complain(EXIT_OWN_FAILURE, "%s could not be written: %s", args.output,
+			       strerror(errno));
 	devices_close(&devices);
 	return ret;
 }

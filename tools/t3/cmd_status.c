@@ -43,6 +43,8 @@ static int read_device(const struct tool_device *device, struct status_device *s
 		ret = debugfs_read(device, "tiles", &status->tiles);
 	if (!ret)
 		ret = debugfs_read(device, "queues", &status->queues);
+	if (!ret)
+		status->links = debugfs_try(device, "links"); /* NULL: an older driver */
 	return ret;
 }
 
@@ -54,37 +56,37 @@ static void free_status(struct status *status)
 		json_decref(status->list[i].spaces);
 		json_decref(status->list[i].tiles);
 		json_decref(status->list[i].queues);
+		json_decref(status->list[i].links);
 	}
 	free(status->list);
 }
 
-static int show_json(const struct status *status, json_t *sentences)
+static int show(const struct status *status, const struct status_args *args)
 {
-	json_t *list = json_array(), *object;
+	json_t *sentences = status_sentences(status, args->all), *list, *object;
+	char where[32];
+	int ret = EXIT_OK;
 	size_t i;
 
+	snprintf(where, sizeof(where), "%zu device%s", status->count,
+		 status->count == 1 ? "" : "s");
+	if (!args->common.json) {
+		status_print(sentences, where);
+		goto out;
+	}
+	list = json_array();
 	for (i = 0; i < status->count; i++) {
 		object = device_to_json(status->list[i].device);
 		json_object_set(object, "spaces", status->list[i].spaces);
 		json_object_set(object, "tiles", status->list[i].tiles);
 		json_object_set(object, "queues", status->list[i].queues);
+		if (status->list[i].links)
+			json_object_set(object, "links", status->list[i].links);
 		json_array_append_new(list, object);
 	}
-	return print_json(json_pack("{s:o, s:O}", "devices", list, "in_flight", sentences));
-}
+	ret = print_json(json_pack("{s:o, s:O}", "devices", list, "in_flight", sentences));
 
-static int show(const struct status *status, const struct status_args *args)
-{
-	json_t *sentences = status_sentences(status, args->all);
-	char where[32];
-	int ret = EXIT_OK;
-
-	snprintf(where, sizeof(where), "%zu device%s", status->count,
-		 status->count == 1 ? "" : "s");
-	if (args->common.json)
-		ret = show_json(status, sentences);
-	else
-		status_print(sentences, where);
+out:
 	json_decref(sentences);
 	return ret;
 }
@@ -111,7 +113,8 @@ static int status_of(const struct tool_devices *devices, const struct status_arg
 int cmd_status(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "all", 'a', NULL, 0, "also show spaces and queues that wait for nothing", 0 },
+		{ "all", 'a', NULL, 0, "also show spaces, queues and links that wait for nothing",
+		  0 },
 		{ "nodes", 'N', NULL, 0, "of all nodes of a cluster, printed by node 0", 0 },
 		{ "wait", 'w', "SECONDS", 0, "with --nodes: wait so long for the others (5)", 0 },
 		{ 0 },
@@ -121,7 +124,8 @@ int cmd_status(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.doc = "Show what each space and queue in flight waits for: which tile, and "
-		       "which rank. It reads debugfs, so it needs root.\vWith --nodes the same "
+		       "which rank; and links that are down or send again. It reads debugfs, so it "
+		       "needs root.\vWith --nodes the same "
 		       "command runs on each node of a cluster (t3-vm cluster). Node 0 prints the "
 		       "report, and names the nodes that did not answer in time.",
 		.children = children,

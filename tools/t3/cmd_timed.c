@@ -25,7 +25,7 @@ struct arguments {
 	enum t3_timed_chunks chunks;
 };
 
-/* What all workloads of one call share. */
+/* State that all workloads of one call share. */
 struct run {
 	const struct arguments *args;
 	struct timeline timeline;
@@ -73,27 +73,6 @@ static bool begin_timeline(struct run *run, struct timed_job *job, enum sim_conf
 	timeline_begin(&run->timeline, run->timeline_file, &job->setup);
 	job->setup.trace.span = timeline_span;
 	job->setup.trace.opaque = &run->timeline;
-	return true;
-}
-
-/*
- * The timeline shows the last configuration, but not the Sequential run that it is compared with.
- */
-static bool run_configs(struct run *run, struct timed_job *job, char *why)
-{
-	int config;
-
-	for (config = 0; config < SIM_CONFIGS; config++) {
-		if (!(job->configs & 1u << config))
-			continue;
-		if (run->timeline_file && config != SIM_SEQUENTIAL && config != SIM_ALONE &&
-		    !sim_figures_run(&job->figures, SIM_SEQUENTIAL, &job->setup, why))
-			return false;
-		if (run->timeline_file && !begin_timeline(run, job, (enum sim_config)config, why))
-			return false;
-		if (!sim_figures_run(&job->figures, (enum sim_config)config, &job->setup, why))
-			return false;
-	}
 	return true;
 }
 
@@ -184,7 +163,8 @@ static int run_workload(struct run *run, const struct sim_workload *workload)
 	struct observer observer = { &run->devices, &job };
 	char why[SIM_WHY_SIZE];
 	double start = cpu_seconds();
-	int ret;
+	bool ran = true;
+	int config, ret;
 
 	if (run->args->collective)
 		job.workload.collective = run->args->workload.collective;
@@ -204,7 +184,21 @@ static int run_workload(struct run *run, const struct sim_workload *workload)
 	ret = check_ranks(run, &job);
 	if (ret != EXIT_OK)
 		return ret;
-	if (!run_configs(run, &job, why))
+	/*
+	 * The timeline shows the last configuration, but not the Sequential run that it is compared
+	 * with.
+	 */
+	for (config = 0; config < SIM_CONFIGS && ran; config++) {
+		if (!(job.configs & 1u << config))
+			continue;
+		if (run->timeline_file && config != SIM_SEQUENTIAL && config != SIM_ALONE)
+			ran = sim_figures_run(&job.figures, SIM_SEQUENTIAL, &job.setup, why);
+		if (ran && run->timeline_file)
+			ran = begin_timeline(run, &job, (enum sim_config)config, why);
+		ran = ran &&
+		      sim_figures_run(&job.figures, (enum sim_config)config, &job.setup, why);
+	}
+	if (!ran)
 		return complain(EXIT_FAIL, "%s %s: %s", workload->model, part(workload), why);
 	run->seconds += cpu_seconds() - start;
 	run->events += job.figures.events;
@@ -227,24 +221,6 @@ static int show_json(struct run *run)
 	return print_json(root);
 }
 
-static int run_workloads(struct run *run, const struct sim_models *models)
-{
-	int ret = EXIT_OK;
-	size_t i;
-
-	for (i = 0; i < models->count && ret == EXIT_OK; i++)
-		ret = run_workload(run, &models->workload[i]);
-	if (ret != EXIT_OK)
-		return ret;
-	if (run->timeline_file && !timeline_end(&run->timeline))
-		return complain(EXIT_FAIL, "%s cannot be written", run->args->timeline);
-	if (run->args->json)
-		return show_json(run);
-	printf("%llu events in %.2f s of this host's CPU time\n", (unsigned long long)run->events,
-	       run->seconds);
-	return EXIT_OK;
-}
-
 static int open_devices(struct run *run)
 {
 	uint64_t id;
@@ -259,6 +235,7 @@ static int run_models(const struct arguments *args, const struct sim_models *mod
 {
 	struct run run = { .args = args, .results = json_array() };
 	int ret = EXIT_OK;
+	size_t i;
 
 	if (args->timeline && models->count != 1)
 		return complain(EXIT_USAGE, "--timeline takes one workload, not %zu",
@@ -270,8 +247,15 @@ static int run_models(const struct arguments *args, const struct sim_models *mod
 				strerror(errno));
 	if (args->device)
 		ret = open_devices(&run);
-	if (ret == EXIT_OK)
-		ret = run_workloads(&run, models);
+	for (i = 0; i < models->count && ret == EXIT_OK; i++)
+		ret = run_workload(&run, &models->workload[i]);
+	if (ret == EXIT_OK && run.timeline_file && !timeline_end(&run.timeline))
+		ret = complain(EXIT_FAIL, "%s cannot be written", args->timeline);
+	if (ret == EXIT_OK && args->json)
+		ret = show_json(&run);
+	else if (ret == EXIT_OK)
+		printf("%llu events in %.2f s of this host's CPU time\n",
+		       (unsigned long long)run.events, run.seconds);
 	timed_devices_close(&run.devices);
 	if (run.timeline_file && fclose(run.timeline_file) && ret == EXIT_OK)
 		ret = complain(EXIT_FAIL, "%s cannot be written", args->timeline);
@@ -350,7 +334,7 @@ static int set_param(struct arguments *args, const char *text)
 	return EXIT_OK;
 }
 
-/* What the chunks of all ranks have together. */
+/* The bytes of the chunks of all ranks together. */
 static int set_message(struct arguments *args, const char *text)
 {
 	int ret = give_once("message", &args->message);
@@ -448,18 +432,6 @@ static int set_option(struct arguments *args, int opt, char **argv)
 	}
 }
 
-/* Of a workload; NULL: nothing is. */
-static const char *missing(const struct arguments *args)
-{
-	if (!args->hidden)
-		return "hidden";
-	if (!args->tokens)
-		return "tokens";
-	if (!args->tp)
-		return "tp";
-	return args->sublayer ? NULL : "sublayer";
-}
-
 /* A message is a workload of its own kind: its shape follows from its size. */
 static int check_message(struct arguments *args)
 {
@@ -480,6 +452,11 @@ static int check_message(struct arguments *args)
 static int check_workload(const struct arguments *args)
 {
 	bool any = args->hidden || args->tokens || args->tp || args->sublayer;
+	const char *missing = !args->hidden	? "hidden"
+			      : !args->tokens	? "tokens"
+			      : !args->tp	? "tp"
+			      : !args->sublayer ? "sublayer"
+						: NULL;
 
 	if (args->model && any)
 		return complain(EXIT_USAGE,
@@ -489,8 +466,8 @@ static int check_workload(const struct arguments *args)
 			EXIT_USAGE,
 			"t3 sim needs --replay FILE, --model FILE, or a workload by "
 			"--hidden, --tokens, --tp and --sublayer, or by --message and --tp");
-	if (!args->model && missing(args))
-		return complain(EXIT_USAGE, "a workload needs --%s, too", missing(args));
+	if (!args->model && missing)
+		return complain(EXIT_USAGE, "a workload needs --%s, too", missing);
 	return EXIT_OK;
 }
 
@@ -518,50 +495,42 @@ static int check(struct arguments *args)
 	return args->timeline ? check_timeline(args) : EXIT_OK;
 }
 
-static int parse(int argc, char **argv, struct arguments *args)
-{
-	static const struct option options[] = {
-		{ "hidden", required_argument, NULL, 'h' },
-		{ "tokens", required_argument, NULL, 't' },
-		{ "tp", required_argument, NULL, 'n' },
-		{ "nodes", required_argument, NULL, 'N' },
-		{ "sublayer", required_argument, NULL, 's' },
-		{ "dtype", required_argument, NULL, 'd' },
-		{ "chunks", required_argument, NULL, 'k' },
-		{ "config", required_argument, NULL, 'c' },
-		{ "param", required_argument, NULL, 'p' },
-		{ "collective", required_argument, NULL, 'C' },
-		{ "message", required_argument, NULL, 'M' },
-		{ "model", required_argument, NULL, 'm' },
-		{ "timeline", required_argument, NULL, 'l' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "every-device", no_argument, NULL, 'e' },
-		{ "device", no_argument, NULL, 'D' },
-		{ "fabric", required_argument, NULL, 'F' },
-		{ "list-params", no_argument, NULL, 'P' },
-		{ 0 },
-	};
-	int opt, ret;
-
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		ret = set_option(args, opt, argv);
-		if (ret != EXIT_OK)
-			return ret;
-	}
-	if (optind != argc)
-		return complain(EXIT_USAGE, "t3 sim does not take '%s'", argv[optind]);
-	return check(args);
-}
+static const struct option options[] = {
+	{ "hidden", required_argument, NULL, 'h' },
+	{ "tokens", required_argument, NULL, 't' },
+	{ "tp", required_argument, NULL, 'n' },
+	{ "nodes", required_argument, NULL, 'N' },
+	{ "sublayer", required_argument, NULL, 's' },
+	{ "dtype", required_argument, NULL, 'd' },
+	{ "chunks", required_argument, NULL, 'k' },
+	{ "config", required_argument, NULL, 'c' },
+	{ "param", required_argument, NULL, 'p' },
+	{ "collective", required_argument, NULL, 'C' },
+	{ "message", required_argument, NULL, 'M' },
+	{ "model", required_argument, NULL, 'm' },
+	{ "timeline", required_argument, NULL, 'l' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "every-device", no_argument, NULL, 'e' },
+	{ "device", no_argument, NULL, 'D' },
+	{ "fabric", required_argument, NULL, 'F' },
+	{ "list-params", no_argument, NULL, 'P' },
+	{ 0 },
+};
 
 int sim_timed(int argc, char **argv)
 {
 	struct arguments args = { .workload = { .model = "workload", .element_bytes = 2 } };
 	struct sim_models models = { .workload = &args.workload, .count = 1 };
-	int ret;
+	int opt, ret = EXIT_OK;
 
 	sim_machine_init(&args.machine);
-	ret = parse(argc, argv, &args);
+	opterr = 0;
+	while (ret == EXIT_OK && (opt = getopt_long(argc, argv, "", options, NULL)) != -1)
+		ret = set_option(&args, opt, argv);
+	if (ret == EXIT_OK && optind != argc)
+		ret = complain(EXIT_USAGE, "t3 sim does not take '%s'", argv[optind]);
+	if (ret == EXIT_OK)
+		ret = check(&args);
 	if (ret != EXIT_OK)
 		return ret;
 	if (args.list && args.json)

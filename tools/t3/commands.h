@@ -21,6 +21,7 @@ int cmd_inject(int argc, char **argv);
 int cmd_reset(int argc, char **argv);
 int cmd_selftest(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
+int cmd_mpi(int argc, char **argv);
 
 /* t3 sim without --replay. */
 int sim_timed(int argc, char **argv);

@@ -18,7 +18,7 @@ import time
 
 import vm_keep
 import vm_run
-from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, EXIT_USAGE, GUEST, VmError, read_text
+from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, EXIT_USAGE, GUEST, ROOT, VmError, read_text
 from vm_image import write_initrd
 from vm_machine import qemu_command
 from vm_process import (answers, control_lines, dies_with_us, ended, qemu_not_being_built,
@@ -29,6 +29,27 @@ BOOT_SECONDS = 120
 CORE_BYTES = 64 << 20  # keep-core cuts a core at half of that
 
 QUIET = ["-q", "-iex", "set debuginfod enabled off", "-iex", "set pagination off"]
+
+
+def quoted(path):
+    """For gdb's commands such as `file`, which split their arguments."""
+    return shlex.quote(str(path))
+
+
+# --- sources -------------------------------------------------------------------
+
+def source_rules(root=ROOT, build=BUILD, guest=GUEST):
+    """gdb's commands for the sources of this tree. Programs name the tree in which they were compiled,
+    and this one may be a copy of it. The first rule that matches counts."""
+    trees = [line.split(" ") for line in read_text(build / "trees").splitlines() if line.count(" ") == 1]
+    here = [str(root), str(build)]
+    rules = []
+    for tree, products in [here, *(tree for tree in trees if tree != here)]:
+        products = pathlib.Path(products)
+        # Links to the sources of the tree that made them: the module's (module.sh), and QEMU's.
+        rules += [(products / guest.relative_to(build) / "module", root), (products / "qemu/repo", root),
+                  (tree, root)]
+    return "".join(f"set substitute-path {quoted(old)} {quoted(new)}\n" for old, new in rules)
 
 
 # --- gdb itself --------------------------------------------------------------
@@ -152,7 +173,7 @@ def await_guest(process, rundir, limit):
 
 def guest_setup(rundir, symbols, folder):
     path = rundir / "gdb-setup"
-    path.write_text("set confirm off\nset architecture i386:x86-64\n"
+    path.write_text(f"{source_rules()}set confirm off\nset architecture i386:x86-64\n"
                     f"file {symbols}\ntarget remote {folder / 'gdb'}\n"
                     f"{add_module(rundir, folder)}{add_others(rundir)}"
                     f"shell echo go >{shlex.quote(str(rundir / 'control.in'))}\n")
@@ -185,7 +206,7 @@ def device_setup(rundir, command):
     """QEMU uses SIGUSR1 to stop its processors. `run` starts QEMU."""
     path = rundir / "gdb-setup"
     where = f"</dev/null 2>{shlex.quote(str(rundir / 'qemu.log'))}"
-    path.write_text("handle SIGUSR1 SIGUSR2 SIGPIPE nostop noprint pass\n"
+    path.write_text(f"{source_rules()}handle SIGUSR1 SIGUSR2 SIGPIPE nostop noprint pass\n"
                     "set print thread-events off\nset breakpoint pending on\n"
                     f"set args {shlex.join(command[1:])} {where}\n")
     return path
@@ -254,11 +275,6 @@ def folders_of(core):
         return None, None
 
 
-def quoted(path):
-    """For gdb's commands `file` and `core-file`, which split their arguments."""
-    return shlex.quote(str(path))
-
-
 def unpack(packed, folder):
     core = pathlib.Path(folder) / "core"
     try:
@@ -278,6 +294,6 @@ def debug_core(opts):
         if program is None:
             raise VmError(EXIT_USAGE, f"{path!r} of the guest, whose core it is, is not found here")
         setup = pathlib.Path(folder) / "setup"
-        setup.write_text(f"set solib-search-path {BUILD}:{program.parent}\n"
+        setup.write_text(f"{source_rules()}set solib-search-path {BUILD}:{program.parent}\n"
                          f"file {quoted(program)}\ncore-file {quoted(core)}\n")
         return run_gdb(gdb_command(opts, setup), seconds(opts))

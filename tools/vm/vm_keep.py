@@ -206,6 +206,10 @@ def summary(rundir):
     where = os.path.relpath(rundir)
     lines = [f"logs are in {where}" + "".join(f", {name}" for name in kept(rundir))]
     cores = of_guest(rundir, "core.*.gz")
+    for name in [core.name.split(".", 2)[2].rpartition(".")[0].rpartition(".")[0] for core in cores
+                 if core.name.endswith("-ILL.gz")]:
+        lines.append(f"{name} used an instruction that the VM's processor does not have: build it for "
+                     "any x86-64, without -march=native (/proc/cpuinfo in the VM has its features)")
     if cores and not IS_INSTALLED:
         lines.append(f"to see where it crashed: make gdb CORE={os.path.relpath(cores[0])}")
     return lines

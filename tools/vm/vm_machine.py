@@ -42,6 +42,7 @@ def tcg_args():
 STUCK_SECONDS = 20
 STUCK_SECONDS_TCG = 30
 STUCK_FACTOR_SLOW = 4
+STUCK_LINK = 2  # what a link waits beyond --node-timeout
 
 # intremap: VFIO gives a device to user space only where its interrupts are remapped. strict:
 # unmapping an address takes effect at once.
@@ -68,10 +69,12 @@ def programs(opts):
     return opts.qemu / "qemu-system-x86_64", opts.kernel / "vmlinux"
 
 
-def stuck_args(accel, more):
-    """The kernel's limits for a deadlock. `more` is the rest of its command line."""
+def stuck_args(accel, more, stands=0):
+    """The kernel's limits for a deadlock. `more` is the rest of its command line. A processor may stand
+    for so many seconds where its store waits for another node (SPEC.md 16)."""
     seconds = STUCK_SECONDS_TCG if accel == "tcg" else STUCK_SECONDS
     seconds *= STUCK_FACTOR_SLOW if re.search(r"(^| )T3_SLOW=", more) else 1
+    seconds = max(seconds, round(2 * (stands + STUCK_LINK)) if stands else 0)
     # The kernel finds a soft lockup after 2 to 2.6 times watchdog_thresh, on a busy host after 3.
     # The RCU stall that it causes is reported later than that.
     return [f"sysctl.kernel.hung_task_timeout_secs={seconds}",
@@ -164,7 +167,7 @@ def kernel_arguments(opts, accel, arm64):
     args = KERNEL_ARGS + (ARM64_KERNEL_ARGS if arm64 else PC_KERNEL_ARGS)
     args += tcg_args() if accel == "tcg" and not arm64 else []
     args += IOMMU_KERNEL_ARGS if opts.iommu else []
-    args += stuck_args(accel, read_text(opts.kernel / "append"))
+    args += stuck_args(accel, read_text(opts.kernel / "append"), getattr(opts, "node_timeout", None) or 0)
     args += ["t3.keys=2"] if vm_span.spans(opts) else []
     return args + [text for text in (read_text(opts.kernel / "append").strip(), opts.append)
                    if text]

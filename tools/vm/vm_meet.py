@@ -2,11 +2,12 @@
 """Where the nodes of one job meet: a folder of theirs on one machine.
 
 Each node has a file in it, node-N, locked as long as the node lives, and appends lines to it:
-`ranks COUNT` (its devices), `fabric UUID` (node 0, of the fabric of all), `nodes COUNT`, `up`, `done STATUS` (its job has ended) and last `left STATUS`, or `followed STATUS`
-when it ended because of another node. The kernel gives up the lock of a killed process. So a file
-without a lock and without a last line is of a node that was killed, and one that nobody holds when
-a job begins is of an earlier job. A node that is started again, while others are there, replaces its
-file.
+`ranks COUNT` (its devices), `fabric UUID` (node 0, of the fabric of all), `nodes COUNT`, `up`,
+`done STATUS` (its job has ended) and last `left STATUS`, or `followed STATUS` when it ended because
+of another node. The kernel gives up the lock of a killed process. So a file without a lock and
+without a last line is of a node that was killed. A node that is started again, while others are
+there, replaces its file. What is there when nobody is, is of an earlier job, and the first node to
+come removes it.
 """
 
 import contextlib
@@ -74,13 +75,21 @@ def somebody_is_there(folder):
     return False
 
 
-def remove_if_left(folder):
-    """Removes what the nodes made, unless one is there. Call it alone_in() the folder."""
+def clear_if_left(folder):
+    """Removes what the nodes made, unless one is there. Call it alone_in() the folder. False: one is."""
     if somebody_is_there(folder):
-        return
+        return False
     for path in (*folder.glob("node-*"), *folder.glob(".*.new"), *folder.glob("net-*"),
-                 *folder.glob("fabric-*"), folder / LOCK):
+                 *folder.glob("fabric-*")):
         path.unlink(missing_ok=True)
+    return True
+
+
+def remove_if_left(folder):
+    """The same, and the folder goes as well."""
+    if not clear_if_left(folder):
+        return
+    (folder / LOCK).unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         folder.rmdir()
 
@@ -208,15 +217,16 @@ def names(nodes):
 
 
 @contextlib.contextmanager
-def meeting(folder, node, nodes, facts=()):
-    """This node among the others, to whom it says the facts first. The block sets its last word:
-    `left`."""
+def meeting(folder, node, nodes, facts=lambda folder: ()):
+    """This node among the others, to whom it says the facts first: what the function returns that is
+    called alone_in() the folder. The block sets its last word: `left`."""
     if len(str(folder / f"fabric-{nodes}")) > SOCKET_PATH_MAX:
         raise VmError(EXIT_USAGE, f"{folder} is too long for the path of a socket: name a shorter "
                       "folder by --meet")
     here = Meeting(folder, node, nodes)
     with alone_in(folder):
-        here.join(facts)
+        clear_if_left(folder)
+        here.join(facts(folder))
     try:
         yield here
     finally:

@@ -131,7 +131,8 @@ def run_vm(opts, argv, accel, place, rundir, facts):
 
 def run_node(opts, argv, accel):
     opts.check_launcher = launcher_check(opts)
-    with meeting(opts.meet, opts.node, opts.nodes, vm_span.facts(opts)) as place:
+    facts_of = lambda folder: vm_span.facts(opts, folder)
+    with meeting(opts.meet, opts.node, opts.nodes, facts_of) as place:
         try:
             place.await_all(check=opts.check_launcher)
             opts.span = vm_span.span(opts, place)

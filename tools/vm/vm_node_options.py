@@ -6,7 +6,7 @@ node for each VM, so they have the same ones.
 import os
 import pathlib
 
-from vm_span import SPAN_HELP, check_span
+from vm_span import SPAN_HELP, TIMEOUT_HELP, check_span
 from vm_who import NODES_MAX, identity, meeting_folder, wrong
 
 NODE_HELP = """this node's number from 0; default: OMPI_COMM_WORLD_RANK, SLURM_PROCID, PMIX_RANK or
@@ -37,6 +37,7 @@ def add_node_options(parser, command):
     add = parser.add_argument
     add("--grace", type=float, default=10, metavar="SEC",
         help="time for the other nodes to end when one has failed (10)")
+    add("--node-timeout", type=float, metavar="SEC", help=TIMEOUT_HELP)
     add("--own-fabrics", action="store_true", help=SPAN_HELP)
     if command == "cluster":
         add("--nodes", type=int, default=2, metavar="N", help=f"the number of nodes, 1..{NODES_MAX} (2)")

@@ -8,7 +8,7 @@ import pathlib
 import shlex
 
 import vm_account
-from vm_base import BUILD, EXIT_USAGE, VmError
+from vm_base import BUILD, EXIT_USAGE, IS_INSTALLED, ROOT, VmError
 from vm_userland import elf_machine, inside
 
 ROOT_HELP = """the guest's root is a userland of the host, read-only with a layer in memory: `host` is
@@ -18,9 +18,10 @@ again"""
 USER_HELP = """with --root: run the command as this user of the root, who is put into the devices'
 group (without NAME: as you)"""
 
-SLOT = 0x1a  # all folders of the root are functions of it
+SLOT = 0x1a  # its functions are folders of the root, then those of the slot below
 RWDIRS_MAX = 6
 KERNELS_OWN = ("/proc", "/sys", "/dev")
+TEMPORARY = ("/tmp", "/run", "/var/tmp")
 VMS_OWN = ("proc", "sys", "dev", "run", "tmp")
 # Folders of a DIR that the working directory of the host may not cover.
 SYSTEM = ("/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/boot")
@@ -112,11 +113,21 @@ def is_below(path, folder):
     return path == folder or path.startswith(f"{folder}/")
 
 
+def hidden_tree(opts):
+    """This machine's root has this tree, with the headers and tests that users compile, except where
+    the VM has a folder of its own."""
+    tree = str(ROOT.resolve())
+    is_hidden = opts.root == pathlib.Path("/") and not IS_INSTALLED \
+        and any(is_below(tree, folder) for folder in TEMPORARY)
+    return [tree] if is_hidden else []
+
+
 def layers(opts):
     """(tag, way, path on the host, path in the guest), parents first."""
     found = [("host", path) for path in dict.fromkeys(opts.rwdir)]
-    if opts.cwd != "/" and not any(is_below(opts.cwd, path) for path in opts.rwdir):
-        found.append(("memory", opts.cwd))
+    for path in sorted([opts.cwd, *hidden_tree(opts)]):
+        if path != "/" and not any(is_below(path, other) for _, other in found):
+            found.append(("memory", path))
     found.sort(key=lambda layer: layer[1].count("/"))
     return [("root", "memory", str(opts.root), "/"),
             *((f"folder{number}", way, path, path) for number, (way, path) in enumerate(found))]
@@ -127,11 +138,11 @@ def root_args(opts):
     args = []
     for function, (tag, way, path, _) in enumerate(layers(opts) if opts.root else []):
         access = "" if way == "host" else ",readonly=on"
-        first = ",multifunction=on" if function == 0 else ""
+        first = ",multifunction=on" if function % 8 == 0 else ""
         args += ["-fsdev", f"local,id={tag},path={path.replace(',', ',,')},security_model=none,"
                  f"multidevs=remap{access}",
                  "-device", f"virtio-9p-pci,id={tag},fsdev={tag},mount_tag={tag},"
-                 f"addr={SLOT:#x}.{function}{first}"]
+                 f"addr={SLOT - function // 8:#x}.{function % 8}{first}"]
     return args
 
 
@@ -143,22 +154,25 @@ def environment(opts):
             "LD_LIBRARY_PATH": f"{OWN}/lib", "PKG_CONFIG_PATH": f"{OWN}/lib/pkgconfig",
             "CMAKE_PREFIX_PATH": OWN,
             "HOME": user.home, "USER": user.name, "LOGNAME": user.name, "SHELL": user.shell,
-            "TERM": os.environ.get("TERM") or "linux", **mpi_environment()}
+            "TERM": os.environ.get("TERM") or "linux", **mpi_environment(opts.root)}
 
 
-def mpi_environment():
+def mpi_environment(root):
     """For Open MPI 4 and 5: root alone may be there, with fewer processors than ranks."""
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-            "OMPI_MCA_plm": "isolated", "OMPI_MCA_btl": "self,vader", **component_environment()}
+            "OMPI_MCA_plm": "isolated", "OMPI_MCA_btl": "self,vader", **component_environment(root)}
 
 
-def component_environment():
-    """Open MPI also looks in the folder of our component, where `make mpi` has made one."""
-    if not COMPONENT.exists():
-        return {}
-    return {"OMPI_MCA_mca_base_component_path": f"{OWN}/lib:SYS_DEFAULT:USER_DEFAULT"}
+def component_environment(root):
+    """Open MPI also looks in the folder of our component, where `make mpi` has made one. It looks in its
+    own ones, which its mpirun may hide otherwise, and PMIx in its own (guest-mpirun)."""
+    own = f"{OWN}/lib:" if COMPONENT.exists() else ""
+    found = {"OMPI_MCA_mca_base_component_path": f"{own}SYS_DEFAULT:USER_DEFAULT"}
+    for folder in sorted(root.glob("usr/lib/*/pmix2/lib/pmix")):
+        found["PMIX_MCA_mca_base_component_path"] = f"/{folder.relative_to(root)}"
+    return found
 
 
 def component_files():

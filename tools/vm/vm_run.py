@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import stat
 import sys
 import termios
 import time
@@ -18,6 +19,9 @@ from vm_machine import qemu_command
 from vm_process import answers, control_lines, ends_within, running
 from vm_root import root_files
 from vm_saved import saved_parts, waiting
+
+# Of a shell and of the C library's loader: a command, or a library of it, was not found.
+NOT_FOUND = 127
 
 # --- its end -----------------------------------------------------------------
 
@@ -95,6 +99,9 @@ def told(rundir, argv, accel, opts, quiet=False):
         (rundir / "run.json").write_text(json.dumps(facts, indent=1) + "\n")
         if facts.get("status") != 0 and not quiet:
             lines = vm_keep.summary(rundir)
+            if facts.get("status") == NOT_FOUND and not opts.root:
+                lines.append("status 127: the VM's small root lacks that command, or a library or an "
+                             "interpreter of it; --root host takes this machine's root")
             if facts.get("restored"):
                 lines.append("the VM went on from a saved machine; --no-saved boots it")
             for line in lines:
@@ -165,12 +172,30 @@ def terminal_kept():
         os.set_blocking(stdin, blocking)
 
 
+@contextlib.contextmanager
+def input_open():
+    """Standard input, if it is a pipe, has one writer more, and so never ends. At the end of its input
+    QEMU 10.0's stdio chardev no longer waits until its output can be written: the serial port tries
+    four times at once, and drops the byte."""
+    try:
+        piped = stat.S_ISFIFO(os.fstat(0).st_mode)
+        writer = os.open("/proc/self/fd/0", os.O_WRONLY) if piped else None
+    except OSError:  # there is none, or the pipe is another user's
+        writer = None
+    try:
+        yield
+    finally:
+        if writer is not None:
+            os.close(writer)
+
+
 def run_shell(opts, accel):
     """QEMU owns the terminal, and passes Ctrl-C to the guest."""
     with vm_keep.run_directory(opts.name) as rundir, told(rundir, None, accel, opts) as facts:
         print("t3-vm: `exit` ends the VM", file=sys.stderr)
-        with terminal_kept(), started(opts, accel, rundir, image_files(opts), facts, stdin=None,
-                                      new_session=False) as (process, _):
+        with terminal_kept(), input_open(), \
+                started(opts, accel, rundir, image_files(opts), facts, stdin=None,
+                        new_session=False) as (process, _):
             process.wait()
         facts["status"] = outcome(rundir, True, None, False)
         return facts["status"]

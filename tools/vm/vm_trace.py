@@ -3,14 +3,17 @@
 file and line for modules of ours."""
 
 import functools
+import os
 import re
 import subprocess
 
 from vm_base import GUEST
 
+# A program's own fault is none: "traps: NAME[7] general protection fault ip:...".
 TROUBLE = re.compile(
     r"\bBUG:|\bWARNING:|\bOops\b|[Kk]ernel panic|[Uu]nable to handle|"
-    r"general protection fault|UBSAN:|rcu: INFO: .*stall|INFO: task .* blocked")
+    r"general protection fault[:,]|UBSAN:|rcu: INFO: .*stall|INFO: task .* blocked|"
+    r"work func \S+ \[t3\] enqueued on deprecated workqueue")
 
 STAMP = re.compile(r"^\[ *\d+\.\d+\] ?")
 # "t3_probe+0x10/0x313 [t3]". "? " before it means that the address was only found on the stack.
@@ -42,9 +45,13 @@ def module_symbols(name):
 
 
 def source_of(path, folder):
-    """The path in the tree. The build sees the file in a mirror."""
-    name = re.sub(r"^.*/linux-headers-[^/]*/", "", path.removeprefix(f"{folder}/"))
-    return re.sub(r" \(discriminator \d+\)$", "", name)
+    """The path in the tree. The build sees the file in a mirror, whose path in the module is that of
+    before where the tree was moved or copied. So the longest tail that the mirror has is taken."""
+    name = re.sub(r"^.*/linux-headers-[^/]*/", "", re.sub(r" \(discriminator \d+\)$", "", path))
+    line = name.rpartition(":")[2]
+    parts = name.removesuffix(f":{line}").strip("/").split("/")
+    tails = ("/".join(parts[first:]) for first in range(len(parts)))
+    return next((f"{tail}:{line}" for tail in tails if os.path.lexists(folder / tail)), name)
 
 
 def source_lines(match, is_return):

@@ -49,6 +49,8 @@ void bench_clock_init(struct bench_clock *clock);
 /* Return the time of one fixed computation in ns, on the slower of the first two processors. */
 double bench_pace(const struct bench_clock *clock);
 void bench_pin(unsigned int cpu);
+/* All processors, for a child of the measuring process. Returns 0 or a negative errno. */
+int bench_unpin(void);
 
 /* ---------------------------------------------------------------------- peers */
 
@@ -66,9 +68,10 @@ void bench_peer_close(struct bench_peer *peer);
 
 struct bench {
 	struct t3_device *dev, *other; /* the first two; other is NULL when there is one */
-	struct t3_device *ordinary;    /* its stores take the emulator's ordinary path, or NULL */
-	uint64_t fabric_id;	       /* 0: the machine's devices in the order of `t3 list` */
-	const char *bdf;	       /* of dev */
+	struct t3_device
+		*ordinary;  /* a space whose stores take the emulator's ordinary path, or NULL */
+	uint64_t fabric_id; /* 0: the machine's devices in the order of `t3 list` */
+	const char *bdf;    /* of dev */
 	struct bench_clock clock;
 	struct bench_peer edu, testdev, ivshmem;
 	unsigned char *ram; /* BENCH_WINDOW bytes */
@@ -198,5 +201,6 @@ int bench_segments(struct bench *bench);
 int bench_gemm(struct bench *bench);
 int bench_copy(struct bench *bench);
 int bench_allreduce(struct bench *bench);
+int bench_share(struct bench *bench);
 
 #endif /* T3_BENCH_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Converts time stamps to nanoseconds, and measures the cost of a reading. */
 #define _GNU_SOURCE /* CPU_SET */
+#include <errno.h>
 #include <sched.h>
 #include <time.h>
 
@@ -85,4 +86,15 @@ void bench_pin(unsigned int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
+}
+
+int bench_unpin(void)
+{
+	cpu_set_t set;
+	int cpu;
+
+	CPU_ZERO(&set);
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }

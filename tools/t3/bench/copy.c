@@ -51,9 +51,12 @@ static int submit_updates(const struct engine *e)
 	return bench_queue_submit(&e->queue, command, COPIES, sizeof(*command));
 }
 
-static int run_engines(const struct setup *t)
+/* The time of one copy. */
+static int run(void *context, double *ns)
 {
+	const struct setup *t = context;
 	unsigned int i, begun = 0;
+	uint64_t start = bench_ticks();
 	int ret = 0, error;
 
 	for (; begun < t->count && !ret; begun += !ret)
@@ -63,16 +66,6 @@ static int run_engines(const struct setup *t)
 		error = bench_queue_wait(&t->engine[i].queue, BENCH_WAIT_NS);
 		ret = ret ? ret : error;
 	}
-	return ret;
-}
-
-/* The time of one copy. */
-static int run(void *context, double *ns)
-{
-	const struct setup *t = context;
-	uint64_t start = bench_ticks();
-	int ret = run_engines(t);
-
 	*ns = bench_ns(t->clock, start) / (COPIES * t->count);
 	return ret;
 }
@@ -93,37 +86,34 @@ static void close_engine(struct engine *e)
 	t3_buffer_destroy(e->to);
 }
 
-static int measure(struct bench *bench, const char *title, const char *what, struct setup *two)
-{
-	struct setup one = *two;
-	struct bench_row row = {
-		.name = "copy",
-		.title = title,
-		.speedup = true,
-		.side = {
-			{ .what = what, .run = bench->other ? run : NULL, .context = two },
-			{ .what = "one device", .run = run, .context = &one },
-		},
-	};
-
-	one.count = 1;
-	return bench_measure(bench, &row);
-}
-
 int bench_copy(struct bench *bench)
 {
-	struct setup two = { .clock = &bench->clock, .count = 2 };
+	static const struct {
+		const char *title, *what;
+	} rows[] = {
+		{ "copies of two devices at once, to one", "two devices, a copy of 8 MiB" },
+		{ "updates of two devices at once, to one",
+		  "two devices, an update of 8 MiB, f32" },
+	};
+	struct setup two = { .clock = &bench->clock, .count = 2 }, one;
+	struct bench_row row = { .name = "copy", .speedup = true };
+	unsigned int i;
 	int ret = open_engine(bench->dev, &two.engine[0]);
 
 	if (!ret && bench->other)
 		ret = open_engine(bench->other, &two.engine[1]);
-	if (!ret)
-		ret = measure(bench, "copies of two devices at once, to one",
-			      "two devices, a copy of 8 MiB", &two);
-	two.updates = true;
-	if (!ret)
-		ret = measure(bench, "updates of two devices at once, to one",
-			      "two devices, an update of 8 MiB, f32", &two);
+	for (i = 0; i < 2 && !ret; i++) {
+		two.updates = i == 1;
+		one = two;
+		one.count = 1;
+		row.title = rows[i].title;
+		row.side[0] = (struct bench_side){ .what = rows[i].what,
+						   .run = bench->other ? run : NULL,
+						   .context = &two };
+		row.side[1] =
+			(struct bench_side){ .what = "one device", .run = run, .context = &one };
+		ret = bench_measure(bench, &row);
+	}
 	close_engine(&two.engine[0]);
 	close_engine(&two.engine[1]);
 	return ret;

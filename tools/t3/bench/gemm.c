@@ -38,35 +38,21 @@ static int submit(const struct engine *e, int *fence)
 	return ret;
 }
 
-static int wait_for(int fence)
-{
-	int ret = t3_fence_wait(fence, t3_deadline(BENCH_WAIT_NS));
-
-	close(fence);
-	return ret;
-}
-
-static int run_engines(const struct setup *t)
-{
-	int fence[2], ret = 0, error;
-	unsigned int i, begun = 0;
-
-	for (; begun < t->count && !ret; begun += !ret)
-		ret = submit(&t->engine[begun], &fence[begun]);
-	for (i = 0; i < begun; i++) {
-		error = wait_for(fence[i]);
-		ret = ret ? ret : error;
-	}
-	return ret;
-}
-
 /* The time of one GEMM. */
 static int run(void *context, double *ns)
 {
 	const struct setup *t = context;
+	int fence[2], ret = 0, error;
+	unsigned int i, begun = 0;
 	uint64_t start = bench_ticks();
-	int ret = run_engines(t);
 
+	for (; begun < t->count && !ret; begun += !ret)
+		ret = submit(&t->engine[begun], &fence[begun]);
+	for (i = 0; i < begun; i++) {
+		error = t3_fence_wait(fence[i], t3_deadline(BENCH_WAIT_NS));
+		close(fence[i]);
+		ret = ret ? ret : error;
+	}
 	*ns = bench_ns(t->clock, start) / (GEMMS * t->count);
 	return ret;
 }

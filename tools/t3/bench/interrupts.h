@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processor a device's interrupts go to. */
+/* The processor that a device's interrupts go to. */
 #ifndef T3_BENCH_INTERRUPTS_H
 #define T3_BENCH_INTERRUPTS_H
 

@@ -152,7 +152,7 @@ static struct t3_segment_desc segment(uint32_t op)
 	return desc;
 }
 
-/* Nothing is measured without a device. */
+/* Without a device the row measures no time. */
 static int open_tracked(struct bench *bench, struct t3_device *dev, uint32_t op, struct tracked *t)
 {
 	struct t3_segment_desc desc = segment(op);

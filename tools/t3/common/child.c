@@ -18,9 +18,9 @@
 extern char **environ;
 
 /*
- * A terminal gives the keyboard's signals to the command as well, so this program ignores them. Those
- * that are sent to this program alone go on to the command. Both keep what this program inherited as
- * ignored.
+ * A terminal gives the keyboard's signals to the command as well, so this program ignores them.
+ * Signals that are sent to this program alone go on to the command. Both keep what this program
+ * inherited as ignored.
  */
 static const int keyboard[] = { SIGINT, SIGQUIT }, passed[] = { SIGTERM, SIGHUP };
 
@@ -88,7 +88,7 @@ static sigset_t hold_signals(void)
 	return old;
 }
 
-static int refuse(const char *name, int error)
+int command_refuse(const char *name, int error)
 {
 	if (error == ENOENT)
 		return complain(EXIT_NOT_FOUND, "there is no command '%s'", name);
@@ -128,10 +128,12 @@ int child_start(char **argv, pid_t *pid)
 		pass_signals_on();
 	}
 	sigprocmask(SIG_SETMASK, &mask, NULL);
-	return error ? refuse(argv[0], error) : 0;
+	return error ? command_refuse(argv[0], error) : 0;
 }
 
-/* A command that has ended keeps its number until it is waited for, so none else gets its signals. */
+/*
+ * A command that has ended keeps its number until it is waited for, so none else gets its signals.
+ */
 int child_wait(pid_t pid)
 {
 	siginfo_t info;

@@ -16,6 +16,8 @@ enum { EXIT_OWN_FAILURE = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
  * EXIT_CANNOT_RUN, EXIT_OWN_FAILURE. One command at a time.
  */
 int child_start(char **argv, pid_t *pid);
+/* Say why the command could not be run. Returns the exit code. */
+int command_refuse(const char *name, int error);
 /* Wait for its end. Returns its status as a shell does: 128 + N when signal N ended it. */
 int child_wait(pid_t pid);
 /* The same, but -1 when it still runs after timeout_ns. */

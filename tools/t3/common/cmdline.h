@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which devices to use, and the form of the output. */
+/* The devices to use, and the form of the output. */
 struct cmd_common {
 	bool json;
 	bool one; /* -d was given */

@@ -9,12 +9,13 @@
 
 static int refuse(size_t index, const struct t3_device_entry *entry, int error)
 {
-	char words[512];
+	char words[1024];
 
 	t3_device_explain(entry->node, error, words, sizeof(words));
 	return complain(EXIT_FAIL, "device %zu: %s", index, words);
 }
 
+/* Returns 0, or why the device cannot be used. */
 static int open_entry(const struct t3_device_list *list, size_t index, struct tool_devices *devices)
 {
 	struct tool_device *device = &devices->list[devices->count];
@@ -24,14 +25,13 @@ static int open_entry(const struct t3_device_list *list, size_t index, struct to
 	device->entry = *t3_device_list_get(list, index);
 	ret = t3_device_open(device->entry.node, &device->dev);
 	if (ret)
-		return refuse(index, &device->entry, ret);
+		return ret;
 	ret = t3_device_info(device->dev, &device->info);
-	if (!ret) {
+	if (ret)
+		t3_device_close(device->dev);
+	else
 		devices->count++;
-		return EXIT_OK;
-	}
-	t3_device_close(device->dev);
-	return refuse(index, &device->entry, ret);
+	return ret;
 }
 
 /* Check that -d names a device that exists and has a driver. */
@@ -49,29 +49,59 @@ static int check_index(const struct t3_device_list *list, uint64_t index)
 			words);
 }
 
-static int open_chosen(const struct cmd_common *common, const struct t3_device_list *list,
-		       struct tool_devices *devices)
+static int open_one(const struct t3_device_list *list, uint64_t index, struct tool_devices *devices)
 {
-	char words[512];
-	size_t i;
-	int ret;
+	int ret = check_index(list, index);
 
-	if (common->one) {
-		ret = check_index(list, common->device);
-		return ret ? ret : open_entry(list, common->device, devices);
-	}
+	if (ret)
+		return ret;
+	ret = open_entry(list, index, devices);
+	return ret ? refuse(index, t3_device_list_get(list, index), ret) : EXIT_OK;
+}
+
+/* Say once what the command goes on without. */
+static void note_left_out(const struct tool_devices *devices, size_t first)
+{
+	static bool said;
+
+	if (said)
+		return;
+	said = true;
+	if (devices->left_out == 1)
+		complain(EXIT_OK,
+			 "device %zu cannot be used here and is left out: `t3 list` says why",
+			 first);
+	else
+		complain(EXIT_OK,
+			 "device %zu and %zu more cannot be used here and are left out: `t3 list` "
+			 "says why",
+			 first, devices->left_out - 1);
+}
+
+/* A container has the nodes of some devices, and one may fail. That stops no work on the others. */
+static int open_all(const struct t3_device_list *list, struct tool_devices *devices)
+{
+	size_t first = 0, i;
+	char words[1024];
+	int why = 0, ret;
+
 	for (i = 0; i < t3_device_list_count(list); i++) {
 		if (!*t3_device_list_get(list, i)->node)
 			continue;
 		ret = open_entry(list, i, devices);
-		if (ret)
-			return ret;
+		if (ret && !devices->left_out++) {
+			first = i;
+			why = ret;
+		}
 	}
-	if (!devices->count) {
-		t3_device_explain(NULL, -ENODEV, words, sizeof(words));
-		return complain(EXIT_FAIL, "%s", words);
-	}
-	return EXIT_OK;
+	if (devices->count && devices->left_out)
+		note_left_out(devices, first);
+	if (devices->count)
+		return EXIT_OK;
+	if (devices->left_out)
+		return refuse(first, t3_device_list_get(list, first), why);
+	t3_device_explain(NULL, -ENODEV, words, sizeof(words));
+	return complain(EXIT_FAIL, "%s", words);
 }
 
 int devices_open(const struct cmd_common *common, struct tool_devices *devices)
@@ -85,10 +115,12 @@ int devices_open(const struct cmd_common *common, struct tool_devices *devices)
 		return complain(EXIT_FAIL, "the PCI devices could not be listed: %s",
 				strerror(-ret));
 	devices->list = calloc(t3_device_list_count(list) + 1, sizeof(*devices->list));
-	if (devices->list)
-		ret = open_chosen(common, list, devices);
-	else
+	if (!devices->list)
 		ret = complain(EXIT_FAIL, "no memory for the list of devices");
+	else if (common->one)
+		ret = open_one(list, common->device, devices);
+	else
+		ret = open_all(list, devices);
 	t3_device_list_free(list);
 	if (ret)
 		devices_close(devices);

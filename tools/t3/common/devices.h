@@ -17,11 +17,13 @@ struct tool_device {
 struct tool_devices {
 	size_t count;
 	struct tool_device *list;
+	size_t left_out; /* number of devices with a driver that this process cannot use */
 };
 
 /*
- * Open all devices with a driver, or the one that common->device names. On failure it has printed
- * one sentence. Returns an exit code. EXIT_OK means at least one device.
+ * Open the device that common->device names, or all with a driver that can be used. Of those that
+ * cannot it prints a sentence, the first time. On failure it has printed one, too. Returns an exit
+ * code. EXIT_OK means at least one device.
  */
 int devices_open(const struct cmd_common *common, struct tool_devices *devices);
 void devices_close(struct tool_devices *devices);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/message.h"
+#include "t3.h"
 
 void (*tool_before_message)(void);
 
@@ -22,6 +23,19 @@ int complain(int code, const char *format, ...)
 	va_end(args);
 	fputc('\n', stderr);
 	return code;
+}
+
+const char *error_words(int error)
+{
+	static _Thread_local char words[400];
+	struct drm_t3_refusal refusal;
+	char field[300];
+
+	if (!t3_refusal(error, &refusal) && t3_refusal_text(&refusal, field, sizeof(field)) > 0)
+		snprintf(words, sizeof(words), "%s: %s", strerror(-error), field);
+	else
+		snprintf(words, sizeof(words), "%s", strerror(-error));
+	return words;
 }
 
 bool parse_number(const char *text, uint64_t max, uint64_t *value)

@@ -15,6 +15,12 @@ extern void (*tool_before_message)(void);
 /* Print "t3: " and one sentence to stderr. Returns the code. */
 __attribute__((format(printf, 2, 3))) int complain(int code, const char *format, ...);
 
+/*
+ * The C library's text for -error, and the field that the driver has refused if it is this thread's
+ * last error. Valid until the thread's next call.
+ */
+const char *error_words(int error);
+
 /* Read plain decimal digits up to max, and nothing else. */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);
 

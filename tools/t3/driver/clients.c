@@ -30,30 +30,10 @@ static uint64_t parse_bytes(const char *text)
 	return strcmp(unit, " MiB") ? bytes : bytes << 20;
 }
 
-/* "key:\tvalue" */
-static void parse_line(struct client *client, char *line)
-{
-	char *value = strstr(line, ":\t");
-
-	line[strcspn(line, "\n")] = '\0';
-	if (!value)
-		return;
-	*value = '\0';
-	value += 2;
-	if (!strcmp(line, "drm-client-id"))
-		client->id = strtoull(value, NULL, 10);
-	else if (!strncmp(line, "drm-engine-queue-", strlen("drm-engine-queue-")))
-		client->busy_ns += strtoull(value, NULL, 10);
-	else if (!strcmp(line, "drm-total-vram"))
-		client->device_bytes = parse_bytes(value);
-	else if (!strcmp(line, "drm-total-memory"))
-		client->host_bytes = parse_bytes(value);
-}
-
 /* False: the file was closed, or is no file of DRM. */
 static bool read_fdinfo(struct client *client, const char *fd)
 {
-	char path[64], line[256];
+	char path[64], line[256], *value;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%llu/fdinfo/%.20s", (unsigned long long)client->pid,
@@ -61,8 +41,22 @@ static bool read_fdinfo(struct client *client, const char *fd)
 	file = fopen(path, "re");
 	if (!file)
 		return false;
-	while (fgets(line, sizeof(line), file))
-		parse_line(client, line);
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		value = strstr(line, ":\t");
+		if (!value)
+			continue;
+		*value = '\0';
+		value += 2;
+		if (!strcmp(line, "drm-client-id"))
+			client->id = strtoull(value, NULL, 10);
+		else if (!strncmp(line, "drm-engine-queue-", strlen("drm-engine-queue-")))
+			client->busy_ns += strtoull(value, NULL, 10);
+		else if (!strcmp(line, "drm-total-vram"))
+			client->device_bytes = parse_bytes(value);
+		else if (!strcmp(line, "drm-total-memory"))
+			client->host_bytes = parse_bytes(value);
+	}
 	fclose(file);
 	return client->id != 0;
 }
@@ -95,29 +89,14 @@ static int add(struct clients *clients, const struct client *client)
 	return 0;
 }
 
-static int look_at(const struct tool_devices *devices, struct clients *clients, DIR *fds,
-		   uint64_t pid, const char *fd)
-{
-	struct client client = { .pid = pid };
-	char node[64];
-	ssize_t length = readlinkat(dirfd(fds), fd, node, sizeof(node) - 1);
-
-	if (length <= 0)
-		return 0;
-	node[length] = '\0';
-	client.device = device_of(devices, node);
-	if (!client.device || !read_fdinfo(&client, fd))
-		return 0;
-	process_name(pid, client.name, sizeof(client.name));
-	return add(clients, &client);
-}
-
 static int read_process(const struct tool_devices *devices, struct clients *clients,
 			const char *process)
 {
+	char path[64], node[64];
+	struct client client;
 	struct dirent *entry;
+	ssize_t length;
 	uint64_t pid;
-	char path[64];
 	int ret = 0;
 	DIR *fds;
 
@@ -127,8 +106,17 @@ static int read_process(const struct tool_devices *devices, struct clients *clie
 	fds = opendir(path);
 	if (!fds)
 		return 0;
-	while (!ret && (entry = readdir(fds)))
-		ret = look_at(devices, clients, fds, pid, entry->d_name);
+	while (!ret && (entry = readdir(fds))) {
+		length = readlinkat(dirfd(fds), entry->d_name, node, sizeof(node) - 1);
+		if (length <= 0)
+			continue;
+		node[length] = '\0';
+		client = (struct client){ .pid = pid, .device = device_of(devices, node) };
+		if (!client.device || !read_fdinfo(&client, entry->d_name))
+			continue;
+		process_name(pid, client.name, sizeof(client.name));
+		ret = add(clients, &client);
+	}
 	closedir(fds);
 	return ret;
 }

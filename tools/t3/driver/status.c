@@ -72,22 +72,16 @@ static void say_node(struct sentence *s, const struct status_device *device)
 		say(s, "node %d ", device->node);
 }
 
-/* Epochs wrap. One that is less than half of all numbers ahead has come. */
-static bool has_come(const json_t *space, json_int_t epoch)
-{
-	uint32_t ahead = (uint32_t)record_number(space, "epoch") - (uint32_t)epoch;
-
-	return ahead < UINT32_MAX / 2 && !has_state(space, "FAULTED");
-}
-
 static void say_target(struct sentence *s, const struct status *status,
 		       const struct status_device *device, const json_t *route, json_int_t epoch)
 {
 	json_int_t rank = record_number(route, "peer_rank");
 	json_int_t peer = record_number(route, "peer_space");
 	const json_t *space = find_space(status, device->device->info.fabric_id, rank, peer);
+	uint32_t ahead = space ? (uint32_t)record_number(space, "epoch") - (uint32_t)epoch : 0;
 
-	if (space && has_come(space, epoch))
+	/* Epochs wrap. One that is less than half of all numbers ahead has come. */
+	if (space && ahead < UINT32_MAX / 2 && !has_state(space, "FAULTED"))
 		return;
 	say(s, "; waits until rank %lld space %lld has armed it", (long long)rank, (long long)peer);
 	if (space)
@@ -99,39 +93,13 @@ static void say_target(struct sentence *s, const struct status *status,
 		say(s, ", which no node has shown");
 }
 
-static void say_targets(struct sentence *s, const struct status *status,
-			const struct status_device *device, const json_t *space)
-{
-	json_t *part;
-	size_t i;
-
-	json_array_foreach(json_object_get(space, "parts"), i, part) if (record_is(part, "route"))
-		say_target(s, status, device, part, record_number(space, "epoch"));
-}
-
-/* The exact count where the driver knows it, else the last one written back. */
-static void say_tile(struct sentence *s, const json_t *tile)
-{
-	const json_t *exact = json_object_get(tile, "counted");
-	const char *waits_for = record_text(tile, "waits_for");
-	long long count = json_is_integer(exact)
-				  ? (long long)json_integer_value(exact)
-				  : (long long)record_number(tile, "counted_at_least");
-
-	say(s, ", first: tile %lld", (long long)record_number(tile, "tile"));
-	if (!strcmp(waits_for, "link"))
-		say(s, " waits for its turn on the link");
-	else
-		say(s, " has %s%lld of %lld bytes%s", json_is_integer(exact) ? "" : "at least ",
-		    count, (long long)record_number(tile, "expected"),
-		    strcmp(waits_for, "poison") ? "" : " and poisoned memory");
-}
-
 static void say_segment(struct sentence *s, const json_t *segment)
 {
 	json_int_t tiles = record_number(segment, "tiles");
 	json_int_t done = record_number(segment, "done");
-	const json_t *first = json_array_get(json_object_get(segment, "parts"), 0);
+	const json_t *tile = json_array_get(json_object_get(segment, "parts"), 0), *exact;
+	const char *waits_for;
+	long long count;
 
 	say(s, "; segment %lld: ", (long long)record_number(segment, "segment"));
 	if (done < tiles)
@@ -140,19 +108,20 @@ static void say_segment(struct sentence *s, const json_t *segment)
 	else
 		say(s, "all %lld tiles are counted, waits for %s", (long long)tiles,
 		    record_text(segment, "waits_for"));
-	if (first && json_object_get(first, "tile"))
-		say_tile(s, first);
-}
-
-static void say_segments(struct sentence *s, const struct status_device *device,
-			 const json_t *space)
-{
-	json_t *segment;
-	size_t i;
-
-	json_array_foreach(device->tiles, i, segment) if (record_number(segment, "space") ==
-							  record_number(space, "space"))
-		say_segment(s, segment);
+	if (!tile || !json_object_get(tile, "tile"))
+		return;
+	/* The exact count where the driver knows it, else the last one written back. */
+	exact = json_object_get(tile, "counted");
+	count = json_is_integer(exact) ? (long long)json_integer_value(exact)
+				       : (long long)record_number(tile, "counted_at_least");
+	waits_for = record_text(tile, "waits_for");
+	say(s, ", first: tile %lld", (long long)record_number(tile, "tile"));
+	if (!strcmp(waits_for, "link"))
+		say(s, " waits for its turn on the link");
+	else
+		say(s, " has %s%lld of %lld bytes%s", json_is_integer(exact) ? "" : "at least ",
+		    count, (long long)record_number(tile, "expected"),
+		    strcmp(waits_for, "poison") ? "" : " and poisoned memory");
 }
 
 static void say_fault(struct sentence *s, const json_t *space)
@@ -177,18 +146,27 @@ static void say_fault(struct sentence *s, const json_t *space)
 static void add_space(json_t *sentences, const struct status *status,
 		      const struct status_device *device, const json_t *space)
 {
+	json_int_t epoch = record_number(space, "epoch");
 	struct sentence s = { .used = 0 };
+	json_t *part, *segment;
+	size_t i;
 
 	say_node(&s, device);
 	say(&s, "rank %u space %lld", device->device->info.rank,
 	    (long long)record_number(space, "space"));
 	say_owner(&s, space);
-	say(&s, ": epoch %lld %s", (long long)record_number(space, "epoch"),
-	    record_text(space, "state"));
-	if (has_state(space, "ARMING"))
-		say_targets(&s, status, device, space);
-	if (has_state(space, "ARMING") || has_state(space, "ARMED"))
-		say_segments(&s, device, space);
+	say(&s, ": epoch %lld %s", (long long)epoch, record_text(space, "state"));
+	json_array_foreach(json_object_get(space, "parts"), i, part)
+	{
+		if (has_state(space, "ARMING") && record_is(part, "route"))
+			say_target(&s, status, device, part, epoch);
+	}
+	json_array_foreach(device->tiles, i, segment)
+	{
+		if ((has_state(space, "ARMING") || has_state(space, "ARMED")) &&
+		    record_number(segment, "space") == record_number(space, "space"))
+			say_segment(&s, segment);
+	}
 	say_fault(&s, space);
 	keep(sentences, &s);
 }
@@ -216,6 +194,24 @@ static void add_queue(json_t *sentences, const struct status_device *device, con
 	keep(sentences, &s);
 }
 
+/* From its own side: the other device shows the way back. */
+static void add_link(json_t *sentences, const struct status_device *device, const json_t *link)
+{
+	json_int_t segments = record_number(link, "waiting_segments");
+	struct sentence s = { .used = 0 };
+
+	say_node(&s, device);
+	say(&s, "rank %u link to rank %lld: %s, %lld packets not answered",
+	    device->device->info.rank, (long long)record_number(link, "link"),
+	    record_text(link, "state"), (long long)record_number(link, "unanswered"));
+	if (record_number(link, "retries"))
+		say(&s, ", sent again %lld times in a row",
+		    (long long)record_number(link, "retries"));
+	if (segments)
+		say(&s, ", %lld segments wait for it", (long long)segments);
+	keep(sentences, &s);
+}
+
 json_t *status_sentences(const struct status *status, bool all)
 {
 	json_t *sentences = json_array(), *record;
@@ -229,6 +225,8 @@ json_t *status_sentences(const struct status *status, bool all)
 		json_array_foreach(device->queues, k,
 				   record) if (all || record_number(record, "jobs"))
 			add_queue(sentences, device, record);
+		json_array_foreach(device->links, k, record) if (all || !has_state(record, "UP"))
+			add_link(sentences, device, record);
 	}
 	return sentences;
 }

@@ -11,6 +11,7 @@ struct status_device {
 	const struct tool_device *device;
 	int node;			 /* of a cluster; NO_NODE: this machine alone is shown */
 	json_t *spaces, *tiles, *queues; /* records: debugfs.h */
+	json_t *links;			 /* or NULL */
 };
 
 struct status {
@@ -18,7 +19,7 @@ struct status {
 	struct status_device *list;
 };
 
-/* An array of strings. With all it includes spaces and queues that wait for nothing. */
+/* An array of strings. With all it includes spaces, queues and links that wait for nothing. */
 json_t *status_sentences(const struct status *status, bool all);
 
 #endif /* T3_STATUS_H */

@@ -35,6 +35,8 @@ json_t *status_to_json(const struct status *status)
 		json_object_set(object, "spaces", status->list[i].spaces);
 		json_object_set(object, "tiles", status->list[i].tiles);
 		json_object_set(object, "queues", status->list[i].queues);
+		if (status->list[i].links)
+			json_object_set(object, "links", status->list[i].links);
 		json_array_append_new(list, object);
 	}
 	return json_pack("{s:o}", "devices", list);
@@ -61,6 +63,7 @@ static void add_device(struct status *status, struct tool_device *device, const 
 		.spaces = json_object_get(object, "spaces"),
 		.tiles = json_object_get(object, "tiles"),
 		.queues = json_object_get(object, "queues"),
+		.links = json_object_get(object, "links"),
 	};
 }
 

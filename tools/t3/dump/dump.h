@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What the driver writes is at most 256 KiB. */
+/* The driver writes at most 256 KiB. */
 #define DUMP_SIZE_MAX (1u << 20)
 
 /*

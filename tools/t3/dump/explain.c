@@ -53,23 +53,21 @@ static const struct {
 
 #define ROWS(table) (sizeof(table) / sizeof(*(table)))
 
-/* A newer device may have bits without a name here. */
-static void add_bit(json_t *list, name_of *name_bit, uint32_t bit)
-{
-	const char *name = name_bit(bit);
-
-	json_array_append_new(list, *name == '?' ? json_sprintf("bit %u", bit) : json_string(name));
-}
-
-static json_t *bits_set(name_of *name_bit, uint64_t value)
+static void explain_flags(json_t *record, name_of *name_bit, uint64_t value)
 {
 	json_t *list = json_array();
+	const char *name;
 	uint32_t bit;
 
-	for (bit = 0; bit < 64; bit++)
-		if (value >> bit & 1)
-			add_bit(list, name_bit, bit);
-	return list;
+	for (bit = 0; bit < 64; bit++) {
+		if (!(value >> bit & 1))
+			continue;
+		/* A newer device may have bits without a name here. */
+		name = name_bit(bit);
+		json_array_append_new(list, *name == '?' ? json_sprintf("bit %u", bit)
+							 : json_string(name));
+	}
+	json_object_set_new(record, "set", list);
 }
 
 static void explain_word(json_t *record, const char *owner, uint64_t value)
@@ -83,16 +81,6 @@ static void explain_word(json_t *record, const char *owner, uint64_t value)
 	if (!strcmp(owner, word_bits[0].owner))
 		json_object_set(record, "set", list);
 	json_decref(list);
-}
-
-static void explain_flags(json_t *record, const char *owner, uint64_t value)
-{
-	size_t i;
-
-	for (i = 0; i < ROWS(flags); i++)
-		if (!strcmp(flags[i].owner, owner))
-			json_object_set_new(record, "set", bits_set(flags[i].bit, value));
-	explain_word(record, owner, value);
 }
 
 static void explain_numbers(json_t *record, const char *owner, uint64_t value)
@@ -129,10 +117,14 @@ static void explain_name(json_t *record, const char *owner, const char *key, jso
 static void explain(json_t *record, const char *owner, const char *key)
 {
 	const json_t *value = json_object_get(record, key);
+	size_t i;
 
 	if (!json_is_integer(value))
 		return;
-	explain_flags(record, owner, (uint64_t)json_integer_value(value));
+	for (i = 0; i < ROWS(flags); i++)
+		if (!strcmp(flags[i].owner, owner))
+			explain_flags(record, flags[i].bit, (uint64_t)json_integer_value(value));
+	explain_word(record, owner, (uint64_t)json_integer_value(value));
 	explain_numbers(record, owner, (uint64_t)json_integer_value(value));
 	explain_name(record, owner, key, json_integer_value(value));
 }

@@ -97,37 +97,33 @@ static json_t *parse_value(const char *word)
 	return number > INT64_MAX ? json_string(word) : json_integer((json_int_t)number);
 }
 
-/* Match a word of the form with one of the line. */
-static bool match_word(struct parser *p, json_t *record, char *expected, const char *word)
-{
-	json_t *value;
-	char *type;
-
-	if (*expected != '{')
-		return !strcmp(expected, word) ||
-		       fail(p, "'%.40s' where '%s' should be", word, expected);
-	expected[strlen(expected) - 1] = '\0';
-	type = strchr(expected, ':');
-	if (type)
-		*type = '\0';
-	value = type ? json_string(word) : parse_value(word);
-	if (!value)
-		return fail(p, "'%.40s' is no number for '%s'", word, expected + 1);
-	return !json_object_set_new(record, expected + 1, value) || fail(p, "no memory");
-}
-
-/* Keep words that follow those that this version knows. */
+/* Match the words of the line with the form. Keep words after those that this version knows. */
 static json_t *match(struct parser *p, const char *form, const char *line)
 {
 	char expected[64], word[LINE_MAX];
-	json_t *record = json_object();
+	json_t *record = json_object(), *value;
 	bool good = true;
+	char *type;
 
 	while (good && next_word(&form, expected, sizeof(expected))) {
-		if (next_word(&line, word, sizeof(word)))
-			good = match_word(p, record, expected, word);
-		else
+		if (!next_word(&line, word, sizeof(word))) {
 			good = fail(p, "it ends before '%s'", expected);
+			continue;
+		}
+		if (*expected != '{') {
+			if (strcmp(expected, word) != 0)
+				good = fail(p, "'%.40s' where '%s' should be", word, expected);
+			continue;
+		}
+		expected[strlen(expected) - 1] = '\0';
+		type = strchr(expected, ':');
+		if (type)
+			*type = '\0';
+		value = type ? json_string(word) : parse_value(word);
+		if (!value)
+			good = fail(p, "'%.40s' is no number for '%s'", word, expected + 1);
+		else if (json_object_set_new(record, expected + 1, value))
+			good = fail(p, "no memory");
 	}
 	line += strspn(line, " ");
 	if (good && *line)
@@ -144,47 +140,24 @@ static json_t *last_of(json_t *list)
 }
 
 /* Tiles follow their segment, and steps follow their job, one level deeper. */
-static json_t *owner_of(json_t *dump, const struct dump_line *line)
+static bool append(struct parser *p, const struct dump_line *line, json_t *record)
 {
-	json_t *owner = dump;
+	json_t *owner = p->dump;
 
 	if (line->owner)
-		owner = last_of(json_object_get(dump, line->owner));
+		owner = last_of(json_object_get(owner, line->owner));
 	if (!strcmp(line->list, "open_tiles"))
 		owner = last_of(json_object_get(owner, "segments"));
 	if (!strcmp(line->list, "steps"))
 		owner = last_of(json_object_get(owner, "jobs"));
-	return owner;
-}
-
-static bool append(struct parser *p, const struct dump_line *line, json_t *record)
-{
-	json_t *owner = owner_of(p->dump, line);
-
 	if (!owner) {
 		json_decref(record);
-		return fail(p, "it belongs to nothing before it");
+		return fail(p, "the line has no parent line before it");
 	}
 	if (!json_object_get(owner, line->list))
 		json_object_set_new(owner, line->list, json_array());
 	return !json_array_append_new(json_object_get(owner, line->list), record) ||
 	       fail(p, "no memory");
-}
-
-static bool parse_known(struct parser *p, const struct dump_line *line, const char *text)
-{
-	json_t *record = match(p, line->form, text);
-
-	if (!record)
-		return false;
-	dump_explain(record);
-	if (line->list)
-		return append(p, line, record);
-	if (!strncmp(line->form, "device ", 7))
-		return !json_object_set_new(p->dump, "device", record);
-	json_object_update(p->dump, record);
-	json_decref(record);
-	return true;
 }
 
 static bool starts_with_word(const char *text, const char *form)
@@ -196,11 +169,24 @@ static bool starts_with_word(const char *text, const char *form)
 
 static bool parse_line(struct parser *p, const char *text)
 {
+	json_t *record;
 	size_t i;
 
-	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		if (starts_with_word(text, lines[i].form))
-			return parse_known(p, &lines[i], text);
+	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		if (!starts_with_word(text, lines[i].form))
+			continue;
+		record = match(p, lines[i].form, text);
+		if (!record)
+			return false;
+		dump_explain(record);
+		if (lines[i].list)
+			return append(p, &lines[i], record);
+		if (!strncmp(lines[i].form, "device ", 7))
+			return !json_object_set_new(p->dump, "device", record);
+		json_object_update(p->dump, record);
+		json_decref(record);
+		return true;
+	}
 	if (starts_with_word(text, "reason"))
 		return !json_object_set_new(p->dump, "reason", json_string(text + 6 + !!text[6]));
 	if (!strcmp(text, "truncated"))

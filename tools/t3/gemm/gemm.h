@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/choice.h"
 #include "t3.h"
 
 #define GEMM_MAX_RANKS	    32u
@@ -42,7 +43,7 @@ enum gemm_wait {
  */
 struct gemm_config {
 	uint32_t ranks;
-	bool nodes;		   /* they are on the nodes of a cluster; else all are here */
+	bool nodes;		   /* ranks are on the nodes of a cluster; else all are here */
 	uint32_t node, node_count; /* with nodes: which one this is */
 	uint32_t first,
 		here; /* gemm_check(): the ranks of this node are first .. first + here - 1 */
@@ -58,7 +59,8 @@ struct gemm_config {
 	uint32_t asked_rows; /* before gemm_check() cut it */
 	uint32_t asked_cols;
 	uint32_t timeout_s;
-	uint64_t fabric_id; /* 0: the only fabric */
+	uint64_t fabric_id;	     /* 0: the only fabric */
+	struct device_choice choice; /* gemm_choose(): of the ranks */
 	uint64_t seed;
 	uint32_t delay_rank; /* sleeps for delay_ms before delay_step; GEMM_NO_RANK: none */
 	uint32_t delay_step;
@@ -108,14 +110,14 @@ static inline bool gemm_is_here(const struct gemm_config *cfg, uint32_t rank)
 	return rank - cfg->first < cfg->here;
 }
 
-#define GEMM_TEXT 384
+#define GEMM_TEXT 672
 
 struct gemm_result {
 	bool pass;		/* on another node than the first: as far as its ranks can say */
 	char reason[GEMM_TEXT]; /* one sentence when not pass */
 	char rank_error[GEMM_MAX_RANKS][GEMM_TEXT];   /* "" for a rank without an error */
 	struct gemm_rank_report rank[GEMM_MAX_RANKS]; /* valid when all came through */
-	bool complete;				      /* they did */
+	bool complete;				      /* all came through */
 	struct gemm_verdict verdict;
 	uint64_t hash; /* FNV-1a/64 of the ranks' hashes in rank order */
 };

@@ -26,26 +26,25 @@ static json_t *config_to_json(const struct gemm_config *cfg)
 			 json_sprintf("%llu", (unsigned long long)cfg->seed));
 }
 
-static json_t *chunk_to_json(const struct gemm_chunk_report *c)
-{
-	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "chunk",
-			 number(c->chunk), "kind", t3_kind_name(c->kind), "stores",
-			 number(c->stores), "doorbells", number(c->doorbells), "local_bytes",
-			 number(c->local_bytes), "remote_bytes", number(c->remote_bytes),
-			 "triggers", number(c->triggers), "dma_bytes", number(c->dma_bytes),
-			 "link_bytes", number(c->link_bytes), "nmc_elements",
-			 number(c->nmc_elements));
-}
-
 static json_t *rank_to_json(const struct gemm_config *cfg, const struct gemm_result *result,
 			    uint32_t r)
 {
 	const struct gemm_rank_report *rank = &result->rank[r];
-	json_t *chunks = json_array();
+	const struct gemm_chunk_report *c;
+	json_t *chunks = json_array(), *chunk;
 	uint32_t i;
 
-	for (i = 0; i < cfg->ranks; i++)
-		json_array_append_new(chunks, chunk_to_json(&rank->chunk[i]));
+	for (i = 0; i < cfg->ranks; i++) {
+		c = &rank->chunk[i];
+		chunk = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "chunk",
+				  number(c->chunk), "kind", t3_kind_name(c->kind), "stores",
+				  number(c->stores), "doorbells", number(c->doorbells),
+				  "local_bytes", number(c->local_bytes), "remote_bytes",
+				  number(c->remote_bytes), "triggers", number(c->triggers),
+				  "dma_bytes", number(c->dma_bytes), "link_bytes",
+				  number(c->link_bytes), "nmc_elements", number(c->nmc_elements));
+		json_array_append_new(chunks, chunk);
+	}
 	return json_pack("{s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o}}", "rank", number(r), "hash",
 			 hex(rank->hash), "chunks", chunks, "varying", "wall_ns",
 			 number(rank->time_ns), "tracker_hit", number(rank->tracker_hit),

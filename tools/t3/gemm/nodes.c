@@ -77,28 +77,23 @@ static int gather_piece(struct rank *r, unsigned char *slot, uint64_t offset, ui
 	return ret;
 }
 
-static int gather_slot(struct rank *r, unsigned char *slot, unsigned char *all)
-{
-	uint64_t left = r->layout.chunk_bytes, offset = 0, bytes;
-	int ret = 0;
-
-	for (; left && !ret; left -= bytes, offset += bytes) {
-		bytes = left < PIECE ? left : PIECE;
-		ret = gather_piece(r, slot, offset, bytes, all);
-	}
-	return ret;
-}
-
 static int gather_results(struct rank *r)
 {
-	unsigned char *all = malloc((size_t)PIECE * r->cfg->ranks);
+	unsigned char *all = malloc((size_t)PIECE * r->cfg->ranks), *results;
+	uint64_t left, offset, bytes;
 	uint32_t slot;
 	int ret = 0;
 
 	if (!all)
 		return rank_fail(r, -ENOMEM, "no memory for all ranks' results");
-	for (slot = 0; slot < r->shared->slots && !ret; slot++)
-		ret = gather_slot(r, r->shared->results + slot * r->shared->slot_bytes, all);
+	for (slot = 0; slot < r->shared->slots && !ret; slot++) {
+		results = r->shared->results + slot * r->shared->slot_bytes;
+		left = r->layout.chunk_bytes;
+		for (offset = 0; left && !ret; left -= bytes, offset += bytes) {
+			bytes = left < PIECE ? left : PIECE;
+			ret = gather_piece(r, results, offset, bytes, all);
+		}
+	}
 	free(all);
 	return ret;
 }

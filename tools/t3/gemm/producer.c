@@ -115,18 +115,6 @@ static void round_tile(const struct producer *p, const struct place *at)
 	}
 }
 
-static const void *make_tile(const struct producer *p, const struct place *at)
-{
-	if (p->dtype == DRM_T3_I32)
-		tile_i32(p, at);
-	else
-		tile_f32(p, at);
-	if (!p->halves)
-		return p->sums;
-	round_tile(p, at);
-	return p->halves;
-}
-
 static uint32_t least(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -144,7 +132,14 @@ void producer_chunk(const struct producer *p, uint32_t chunk, struct output *out
 		for (j = 0; j < p->cols; j += at.cols) {
 			at.col = j;
 			at.cols = least(p->tile_cols, p->cols - j);
-			out->put(out, chunk, tile++, make_tile(p, &at), pitch);
+			if (p->dtype == DRM_T3_I32)
+				tile_i32(p, &at);
+			else
+				tile_f32(p, &at);
+			if (p->halves)
+				round_tile(p, &at);
+			out->put(out, chunk, tile++, p->halves ? (void *)p->halves : p->sums,
+				 pitch);
 		}
 	}
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "common/message.h"
 #include "common/numeric.h"
 #include "nodes.h"
 #include "t3_coll.h"
@@ -36,7 +37,7 @@ static enum wire_weight weigh(const struct rank *r, int err, struct drm_t3_fault
 /* " (why)", or nothing for -ECANCELED, where the sentence has the whole reason. */
 static void explain(int err, const struct drm_t3_fault *fault, char *text, size_t size)
 {
-	char words[128];
+	char words[400];
 
 	*text = '\0';
 	if (err == -ECANCELED)
@@ -45,7 +46,7 @@ static void explain(int err, const struct drm_t3_fault *fault, char *text, size_
 		t3_fault_text(fault, words, sizeof(words));
 	else
 		snprintf(words, sizeof(words), "%s",
-			 err == -ETIMEDOUT ? "timed out" : strerror(-err));
+			 err == -ETIMEDOUT ? "timed out" : error_words(err));
 	snprintf(text, size, " (%s)", words);
 }
 
@@ -53,7 +54,7 @@ int rank_fail(struct rank *r, int err, const char *format, ...)
 {
 	struct wire_message message = { .kind = WIRE_ERROR };
 	struct drm_t3_fault fault = { 0 };
-	char what[224], why[136];
+	char what[224], why[408];
 	va_list args;
 
 	message.weight = weigh(r, err, &fault);
@@ -101,30 +102,24 @@ static void fill_inputs(struct rank *r, uint32_t iteration)
 		device_fill(&r->device, &r->producer);
 }
 
-/* The faults that the user asked to inject. */
-static void before_step(const struct rank *r, uint32_t step)
+static int produce(struct rank *r, uint32_t iteration)
 {
+	uint32_t step = (iteration - 1) * r->cfg->ranks, i;
 	const struct gemm_config *cfg = r->cfg;
 	struct timespec delay = {
 		.tv_sec = cfg->delay_ms / 1000,
 		.tv_nsec = cfg->delay_ms % 1000 * 1000000L,
 	};
-
-	if (r->rank == cfg->kill_rank && step == cfg->kill_step)
-		raise(SIGKILL);
-	if (r->rank == cfg->delay_rank && step == cfg->delay_step)
-		nanosleep(&delay, NULL);
-}
-
-static int produce(struct rank *r, uint32_t iteration)
-{
-	uint32_t step = (iteration - 1) * r->cfg->ranks, i;
 	int ret = 0;
 
-	for (i = 0; i < r->cfg->ranks && !ret; i++, step++) {
+	for (i = 0; i < cfg->ranks && !ret; i++, step++) {
 		set_progress(r, PHASE_PRODUCE, step);
-		before_step(r, step);
-		if (r->cfg->write == GEMM_WRITE_GEMM)
+		/* The faults that the user asked to inject. */
+		if (r->rank == cfg->kill_rank && step == cfg->kill_step)
+			raise(SIGKILL);
+		if (r->rank == cfg->delay_rank && step == cfg->delay_step)
+			nanosleep(&delay, NULL);
+		if (cfg->write == GEMM_WRITE_GEMM)
 			ret = device_chunk(&r->device, r->order[i], r->deadline);
 		else
 			producer_chunk(&r->producer, r->order[i], &r->output.base);
@@ -197,24 +192,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static int run_iterations(struct rank *r)
-{
-	struct gemm_rank_report *report = &r->shared->rank[r->rank].report;
-	uint64_t start = now_ns();
-	uint32_t e;
-	int ret;
-
-	raise_inexact();
-	report->hash = FNV_START;
-	ret = t3_arm(r->space, 1);
-	if (ret)
-		return rank_fail(r, ret, "iteration 1 could not be armed");
-	for (e = 1; e <= r->cfg->iterations && !ret; e++)
-		ret = run_iteration(r, e);
-	report->time_ns = now_ns() - start;
-	return ret;
-}
-
 static int report_chunk(struct rank *r, uint32_t position)
 {
 	struct gemm_chunk_report *c = &r->shared->rank[r->rank].report.chunk[position];
@@ -285,19 +262,31 @@ static void teardown(struct rank *r)
 
 int rank_main(struct rank *r)
 {
-	uint64_t timeout_ns = r->cfg->timeout_s * UINT64_C(1000000000);
+	struct gemm_rank_report *report = &r->shared->rank[r->rank].report;
+	uint64_t timeout_ns = r->cfg->timeout_s * UINT64_C(1000000000), start;
+	uint32_t e;
 	int ret;
 
 	r->deadline = r->cfg->wait == GEMM_WAIT_SPIN ? INT64_MAX : t3_deadline(timeout_ns);
 	ret = rank_setup(r);
-	if (!ret)
-		ret = run_iterations(r);
+	if (ret)
+		goto out;
+	start = now_ns();
+	raise_inexact();
+	report->hash = FNV_START;
+	ret = t3_arm(r->space, 1);
+	if (ret)
+		rank_fail(r, ret, "iteration 1 could not be armed");
+	for (e = 1; e <= r->cfg->iterations && !ret; e++)
+		ret = run_iteration(r, e);
+	report->time_ns = now_ns() - start;
 	if (!ret)
 		ret = report_all(r);
 	if (!ret && r->comm)
 		ret = nodes_gather(r);
 	if (!ret)
 		finish(r);
+out:
 	teardown(r);
 	return ret ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The parent: starts the ranks, receives their messages, ends them, and verifies. */
-#define _GNU_SOURCE /* pipe2 */
+#define _GNU_SOURCE /* pipe2, strsignal */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,17 +13,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/reaper.h"
 #include "rank.h"
 #include "verify.h"
 #include "wire.h"
 
 #define GRACE_MS 1000 /* time for ranks to report their own timeouts, and to end */
 
+_Static_assert(GEMM_MAX_RANKS == REAPER_MOST, "one process for each rank");
+
 struct job {
 	const struct gemm_config *cfg;
 	struct gemm_shared *shared;
 	struct gemm_result *result;
-	pid_t pid[GEMM_MAX_RANKS];	 /* 0: not started, or its end was waited for */
+	struct reaper reaper;		 /* by rank */
 	int message[GEMM_MAX_RANKS][2];	 /* pipes, rank to parent */
 	int grant[GEMM_MAX_RANKS][2];	 /* sockets: [0] rank r, [1] the next rank */
 	int hold[2];			 /* pipe, closed by the parent at the end */
@@ -84,15 +87,6 @@ static void close_channels(struct job *job)
 	}
 }
 
-/* Take a descriptor, so that close_channels() does not close it. */
-static int keep(int *fd)
-{
-	int kept = *fd;
-
-	*fd = -1;
-	return kept;
-}
-
 static _Noreturn void be_rank(struct job *job, uint32_t rank, pid_t parent)
 {
 	uint32_t prev = (rank + job->cfg->ranks - 1) % job->cfg->ranks;
@@ -100,12 +94,14 @@ static _Noreturn void be_rank(struct job *job, uint32_t rank, pid_t parent)
 		.cfg = job->cfg,
 		.shared = job->shared,
 		.rank = rank,
-		.message = keep(&job->message[rank][1]),
-		.hold = keep(&job->hold[0]),
-		.to_prev = keep(&job->grant[prev][1]),
-		.from_next = keep(&job->grant[rank][0]),
+		.message = job->message[rank][1],
+		.hold = job->hold[0],
+		.to_prev = job->grant[prev][1],
+		.from_next = job->grant[rank][0],
 	};
 
+	/* The rank keeps these four, and closes all others. */
+	job->message[rank][1] = job->hold[0] = job->grant[prev][1] = job->grant[rank][0] = -1;
 	close_channels(job);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -124,7 +120,7 @@ static int start_ranks(struct job *job)
 			return -errno;
 		if (!pid)
 			be_rank(job, i, parent);
-		job->pid[i] = pid;
+		reaper_add(&job->reaper, i, pid);
 	}
 	close_fd(&job->hold[0]);
 	for (i = 0; i < job->cfg->ranks; i++) {
@@ -135,8 +131,8 @@ static int start_ranks(struct job *job)
 	return 0;
 }
 
-/* The one message of a rank, or its end without one. Then waitpid() tells why. */
-static void hear(struct job *job, uint32_t rank)
+/* Receive the one message of a rank, or its end without one. Then waitpid() tells why. */
+static void receive(struct job *job, uint32_t rank)
 {
 	struct wire_message message;
 
@@ -144,6 +140,7 @@ static void hear(struct job *job, uint32_t rank)
 		memcpy(job->result->rank_error[rank], message.text, GEMM_TEXT);
 		job->weight[rank] = message.weight;
 	}
+	reaper_note(&job->reaper, rank);
 	close_fd(&job->message[rank][0]);
 }
 
@@ -174,72 +171,59 @@ static void listen_to_ranks(struct job *job)
 			break;
 		for (i = 0; i < job->cfg->ranks; i++) {
 			if (polls[i].revents)
-				hear(job, i);
+				receive(job, i);
 		}
 	}
+	/* A rank that is on its way out has ended by itself, and its status tells why. */
 	for (i = 0; i < job->cfg->ranks; i++)
-		job->hung[i] = job->message[i][0] >= 0;
+		job->hung[i] = job->message[i][0] >= 0 && !reaper_is_exiting(&job->reaper, i);
 }
 
-static const char *phase_words(uint32_t phase)
-{
-	switch (phase) {
-	case PHASE_GRANT:
-		return "waited for the next rank's grant";
-	case PHASE_ARMING:
-		return "waited until its space is armed";
-	case PHASE_PRODUCE:
-		return "produced";
-	case PHASE_DELIVERY:
-		return "waited for the delivery of its chunks";
-	case PHASE_DONE:
-		return "had finished";
-	default:
-		return "was setting up";
-	}
-}
-
-/* What a rank that sent no message did last. */
+/* Say what a rank that sent no message did last. */
 static void describe(struct job *job, uint32_t rank, const char *end)
 {
 	struct gemm_shared_rank *shared = &job->shared->rank[rank];
 	uint32_t phase = atomic_load(&shared->phase), step = atomic_load(&shared->step);
 	uint32_t order[GEMM_MAX_RANKS], ranks = job->cfg->ranks;
+	static const char *const doing[] = {
+		[PHASE_START] = "was setting up",
+		[PHASE_SETUP] = "was setting up",
+		[PHASE_GRANT] = "waited for the next rank's grant",
+		[PHASE_ARMING] = "waited until its space is armed",
+		[PHASE_PRODUCE] = "produced",
+		[PHASE_DELIVERY] = "waited for the delivery of its chunks",
+		[PHASE_DONE] = "had finished",
+	};
 	char *text = job->result->rank_error[rank];
 
 	gemm_schedule(rank, ranks, order);
 	if (phase == PHASE_PRODUCE || phase == PHASE_ARMING || phase == PHASE_DELIVERY)
 		snprintf(text, GEMM_TEXT,
 			 "rank %u %s while it %s (iteration %u, step %u, chunk %u)", rank, end,
-			 phase_words(phase), step / ranks + 1, step, order[step % ranks]);
+			 phase <= PHASE_DONE ? doing[phase] : doing[PHASE_START], step / ranks + 1,
+			 step, order[step % ranks]);
 	else
-		snprintf(text, GEMM_TEXT, "rank %u %s while it %s", rank, end, phase_words(phase));
+		snprintf(text, GEMM_TEXT, "rank %u %s while it %s", rank, end,
+			 phase <= PHASE_DONE ? doing[phase] : doing[PHASE_START]);
 }
 
-static uint32_t weigh_hung(const struct job *job, uint32_t rank)
+/* Name the reason of a rank that ended without a message. */
+static void note_end(struct job *job, uint32_t rank)
 {
-	switch (atomic_load(&job->shared->rank[rank].phase)) {
-	case PHASE_GRANT:
-	case PHASE_ARMING:
-	case PHASE_DELIVERY:
-		return WEIGHT_TIMEOUT;
-	default:
-		return WEIGHT_OWN;
-	}
-}
-
-static void note_end(struct job *job, uint32_t rank, int status)
-{
+	uint32_t phase = atomic_load(&job->shared->rank[rank].phase);
+	int status = job->reaper.process[rank].status;
 	char end[64];
 
-	if (*job->result->rank_error[rank])
+	if (!job->reaper.process[rank].ended || *job->result->rank_error[rank])
 		return;
 	job->weight[rank] = WEIGHT_OWN;
 	if (job->hung[rank]) {
 		snprintf(end, sizeof(end), "did not come within %u s", job->cfg->timeout_s);
-		job->weight[rank] = weigh_hung(job, rank);
+		if (phase == PHASE_GRANT || phase == PHASE_ARMING || phase == PHASE_DELIVERY)
+			job->weight[rank] = WEIGHT_TIMEOUT;
 	} else if (WIFSIGNALED(status)) {
-		snprintf(end, sizeof(end), "was ended by signal %d", WTERMSIG(status));
+		snprintf(end, sizeof(end), "was ended by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
 		job->weight[rank] = WEIGHT_SIGNAL;
 	} else if (WEXITSTATUS(status)) {
 		snprintf(end, sizeof(end), "ended with status %d", WEXITSTATUS(status));
@@ -247,29 +231,6 @@ static void note_end(struct job *job, uint32_t rank, int status)
 		return;
 	}
 	describe(job, rank, end);
-}
-
-static bool reap(struct job *job, uint32_t rank, int flags)
-{
-	int status;
-
-	if (!job->pid[rank])
-		return true;
-	if (waitpid(job->pid[rank], &status, flags) != job->pid[rank])
-		return false;
-	job->pid[rank] = 0;
-	note_end(job, rank, status);
-	return true;
-}
-
-static bool reap_all(struct job *job, int flags)
-{
-	bool all = true;
-	uint32_t i;
-
-	for (i = 0; i < job->cfg->ranks; i++)
-		all = reap(job, i, flags) && all;
-	return all;
 }
 
 /* Let the finished ranks end, and kill the others. No process is left afterwards. */
@@ -280,32 +241,31 @@ static void end_ranks(struct job *job)
 	uint32_t i;
 
 	for (i = 0; i < job->cfg->ranks; i++) {
-		if (job->hung[i] && job->pid[i])
-			kill(job->pid[i], SIGKILL);
+		if (job->hung[i] && job->reaper.process[i].pid)
+			kill(job->reaper.process[i].pid, SIGKILL);
 	}
 	close_fd(&job->hold[1]);
-	while (!reap_all(job, WNOHANG) && now_ms() < deadline)
+	reaper_take(&job->reaper, false);
+	while (job->reaper.running && now_ms() < deadline) {
 		nanosleep(&tick, NULL);
-	for (i = 0; i < job->cfg->ranks; i++) {
-		if (job->pid[i])
-			kill(job->pid[i], SIGKILL);
+		reaper_take(&job->reaper, false);
 	}
-	reap_all(job, 0);
+	reaper_signal_all(&job->reaper, SIGKILL, false);
+	reaper_take(&job->reaper, true);
 }
 
-/* The error with the most weight. Of several it is the first rank's. NULL: none. */
+/* Return the error with the most weight. Of several it is the one that came first. NULL: none. */
 static const char *find_cause(const struct job *job)
 {
-	const char *cause = NULL;
-	uint32_t i, weight = WEIGHT_NONE;
+	int64_t priority[REAPER_MOST];
+	uint32_t i, first;
 
-	for (i = 0; i < job->cfg->ranks; i++) {
-		if (!*job->result->rank_error[i] || job->weight[i] <= weight)
-			continue;
-		weight = job->weight[i];
-		cause = job->result->rank_error[i];
-	}
-	return cause;
+	for (i = 0; i < REAPER_MOST; i++)
+		priority[i] = *job->result->rank_error[i]
+				      ? (int64_t)WEIGHT_SIGNAL - (int64_t)job->weight[i]
+				      : -1;
+	first = reaper_first(&job->reaper, priority);
+	return first < REAPER_MOST ? job->result->rank_error[first] : NULL;
 }
 
 static void take_reports(struct job *job)
@@ -352,6 +312,7 @@ static int judge(struct job *job)
 int gemm_run(const struct gemm_config *cfg, struct gemm_result *result)
 {
 	struct job job;
+	uint32_t rank;
 	int ret;
 
 	memset(result, 0, sizeof(*result));
@@ -366,8 +327,10 @@ int gemm_run(const struct gemm_config *cfg, struct gemm_result *result)
 		listen_to_ranks(&job);
 	else
 		memset(job.hung, true,
-		       sizeof(job.hung)); /* those that were not started have no pid */
+		       sizeof(job.hung)); /* ranks that were not started have no pid */
 	end_ranks(&job);
+	for (rank = 0; rank < cfg->ranks; rank++)
+		note_end(&job, rank);
 	close_channels(&job);
 	if (!ret)
 		ret = judge(&job);

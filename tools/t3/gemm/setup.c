@@ -10,10 +10,13 @@
 static int open_device(struct rank *r)
 {
 	struct drm_t3_device_info info;
-	char why[224];
+	char why[GEMM_TEXT];
 	int ret;
 
-	ret = t3_device_open_rank(r->cfg->fabric_id, r->rank, &r->dev);
+	if (r->cfg->choice.count)
+		ret = t3_device_open_index(r->cfg->choice.index[r->rank], &r->dev);
+	else
+		ret = t3_device_open_rank(r->cfg->fabric_id, r->rank, &r->dev);
 	if (ret) {
 		t3_device_explain(NULL, ret, why, sizeof(why));
 		return rank_fail(r, -ECANCELED, "%s", why);
@@ -21,7 +24,8 @@ static int open_device(struct rank *r)
 	ret = t3_device_info(r->dev, &info);
 	if (ret)
 		return rank_fail(r, ret, "the device did not say what it is");
-	if (info.topology == 1 && info.ranks != r->cfg->ranks)
+	if (!r->cfg->choice.count && info.topology == DRM_T3_TOPOLOGY_RING &&
+	    info.ranks != r->cfg->ranks)
 		return rank_fail(r, -ECANCELED, "the fabric is a ring of %u: --ranks must be %u",
 				 info.ranks, info.ranks);
 	return 0;

@@ -14,54 +14,34 @@
 /* Multiplications that an emulated guest does in about a second. Larger jobs are sampled. */
 #define CHECK_ALL_MACS (UINT64_C(1) << 27)
 
-static uint32_t element_at(const unsigned char *row, uint32_t size, uint32_t col)
-{
-	uint32_t bits = 0;
-
-	memcpy(&bits, row + (size_t)col * size, size); /* little-endian */
-	return bits;
-}
-
-static void note_bad(struct gemm_verdict *v, const struct reference *ref, uint32_t row,
-		     uint32_t col)
-{
-	if (v->bad_iteration)
-		return;
-	v->bad_iteration = ref->iteration;
-	v->bad_row = row;
-	v->bad_col = col;
-}
-
-static void check_value(struct gemm_verdict *v, const struct reference *ref, uint32_t row,
-			uint32_t col, uint32_t bits)
-{
-	double bound = reference_bound(ref->cfg, ref->weight[col]);
-	double error = fabs(f32_from_element(ref->cfg->dtype, bits) - ref->sum[col]);
-
-	if (!(error <= bound)) {
-		v->out_of_bound++;
-		note_bad(v, ref, row, col);
-	}
-	if (!(error <= v->max_error)) {
-		v->max_error = error;
-		v->bound = bound;
-	}
-}
-
 static void check_row(struct gemm_verdict *v, struct reference *ref, uint32_t row,
 		      const unsigned char *result)
 {
 	uint32_t size = t3_dtype_bytes(ref->cfg->dtype), col, bits;
+	double bound, error;
+	bool bad;
 
 	reference_row(ref, row);
 	for (col = 0; col < ref->cfg->n; col++) {
-		bits = element_at(result, size, col);
-		if (bits != ref->bits[col]) {
-			v->wrong_bits++;
-			note_bad(v, ref, row, col);
+		bits = 0;
+		memcpy(&bits, result + (size_t)col * size, size); /* little-endian */
+		bad = bits != ref->bits[col];
+		v->wrong_bits += bad;
+		if (ref->cfg->dtype != DRM_T3_I32) {
+			bound = reference_bound(ref->cfg, ref->weight[col]);
+			error = fabs(f32_from_element(ref->cfg->dtype, bits) - ref->sum[col]);
+			v->out_of_bound += !(error <= bound);
+			bad |= !(error <= bound);
+			if (!(error <= v->max_error)) {
+				v->max_error = error;
+				v->bound = bound;
+			}
 		}
-		if (ref->cfg->dtype != DRM_T3_I32)
-			check_value(v, ref, row, col, bits);
+		if (bad && !v->bad_iteration) {
+			v->bad_iteration = ref->iteration;
+			v->bad_row = row;
+			v->bad_col = col;
+		}
 	}
 	v->checked += ref->cfg->n;
 }
@@ -82,27 +62,14 @@ static bool is_sampled(const struct gemm_config *cfg, uint32_t iteration)
 	       iteration != cfg->iterations;
 }
 
-static void check_chunk(struct gemm_verdict *v, struct reference *ref, uint32_t chunk,
-			const unsigned char *result)
-{
-	const struct gemm_config *cfg = ref->cfg;
-	uint32_t rows = cfg->m / cfg->ranks, first = 0, last = rows, i;
-	size_t row_bytes = (size_t)cfg->n * t3_dtype_bytes(cfg->dtype);
-
-	if (is_sampled(cfg, ref->iteration)) {
-		first = sample_row(cfg, ref->iteration, chunk);
-		last = first + 1;
-	}
-	for (i = first; i < last; i++)
-		check_row(v, ref, chunk * rows + i, result + i * row_bytes);
-}
-
 /* A worker checks every other chunk. */
 static int check_all(const struct gemm_config *cfg, struct gemm_shared *shared, uint32_t worker,
 		     struct gemm_verdict *v)
 {
+	size_t row_bytes = (size_t)cfg->n * t3_dtype_bytes(cfg->dtype);
+	uint32_t rows = cfg->m / cfg->ranks, e, chunk, first, last, i;
+	const unsigned char *result;
 	struct reference ref;
-	uint32_t e, chunk;
 	int ret;
 
 	raise_inexact();
@@ -113,8 +80,13 @@ static int check_all(const struct gemm_config *cfg, struct gemm_shared *shared, 
 		if (!shared_result(shared, cfg, e, 0))
 			continue;
 		reference_iteration(&ref, e);
-		for (chunk = worker; chunk < cfg->ranks; chunk += WORKERS)
-			check_chunk(v, &ref, chunk, shared_result(shared, cfg, e, chunk));
+		for (chunk = worker; chunk < cfg->ranks; chunk += WORKERS) {
+			result = shared_result(shared, cfg, e, chunk);
+			first = is_sampled(cfg, e) ? sample_row(cfg, e, chunk) : 0;
+			last = is_sampled(cfg, e) ? first + 1 : rows;
+			for (i = first; i < last; i++)
+				check_row(v, &ref, chunk * rows + i, result + i * row_bytes);
+		}
 	}
 	reference_fini(&ref);
 	return 0;

@@ -12,7 +12,7 @@ enum wire_weight {
 	WEIGHT_NONE,
 	WEIGHT_CONSEQUENCE, /* a peer failed or ended */
 	WEIGHT_TIMEOUT,	    /* a wait timed out */
-	WEIGHT_OWN,	    /* its own fault, or it made no progress */
+	WEIGHT_OWN,	    /* an own fault, or no progress */
 	WEIGHT_SIGNAL,
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* t3 launch: watches the ranks while they run. */
-#define _GNU_SOURCE /* ppoll, strsignal */
+#define _GNU_SOURCE /* ppoll */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/child.h"
+#include "launch/ends.h"
 #include "launch/launch.h"
 #include "common/message.h"
 
@@ -25,15 +26,6 @@ static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, /**/ SIGUSR1,
 static int64_t now_ns(void)
 {
 	return t3_deadline(0);
-}
-
-static void signal_all(const struct launch *launch, int signal)
-{
-	uint32_t i;
-
-	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
-		if (launch->rank[i].pid)
-			kill(-launch->rank[i].pid, signal);
 }
 
 /* The first reason counts. Others may follow from it. */
@@ -57,11 +49,12 @@ static void terminate(struct launch *launch)
 {
 	uint32_t i;
 
+	launch_tell_ends(launch, true);
 	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
-		if (launch->rank[i].pid)
+		if (launch->reaper.process[i].pid)
 			launch_say(&launch->words, 0, "rank %u still runs: it gets SIGTERM",
 				   launch->args->first + i);
-	signal_all(launch, SIGTERM);
+	reaper_signal_all(&launch->reaper, SIGTERM, true);
 	enter(launch, LAUNCH_TERM, KILL_AFTER_NS);
 }
 
@@ -71,6 +64,7 @@ static void check_time(struct launch *launch)
 
 	if (launch->timeout_ns <= now) {
 		launch->timeout_ns = INT64_MAX;
+		launch_tell_ends(launch, true);
 		launch_say(&launch->words, 0, "the timeout of %.9g s has passed",
 			   (double)launch->args->timeout_ns / 1e9);
 		fail(launch, EXIT_TIMEOUT);
@@ -81,53 +75,12 @@ static void check_time(struct launch *launch)
 	if (launch->stage == LAUNCH_GRACE && launch->stage_end_ns <= now_ns())
 		terminate(launch);
 	if (launch->stage == LAUNCH_TERM && launch->stage_end_ns <= now_ns()) {
-		signal_all(launch, SIGKILL);
+		reaper_signal_all(&launch->reaper, SIGKILL, true);
 		enter(launch, LAUNCH_KILL, INT64_MAX);
 	}
 }
 
 /* --------------------------------------------------------------------- ends */
-
-static void tell(struct launch_words *words, uint32_t rank, int status)
-{
-	if (WIFSIGNALED(status))
-		launch_say(words, 0, "rank %u was ended by signal %d (%s)", rank, WTERMSIG(status),
-			   strsignal(WTERMSIG(status)));
-	else
-		launch_say(words, 0, "rank %u ended with status %d", rank, WEXITSTATUS(status));
-}
-
-static void ended(struct launch *launch, uint32_t rank, int status)
-{
-	launch->rank[rank].pid = 0;
-	launch->running--;
-	if (!status && !launch->status)
-		return;
-	tell(&launch->words, launch->args->first + rank, status);
-	fail(launch, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
-	enter(launch, LAUNCH_GRACE, (int64_t)launch->args->grace_ns);
-}
-
-/*
- * Of several ranks that have ended, those that a signal ended count as first, because others follow
- * them.
- */
-static void reap(struct launch *launch)
-{
-	int status[T3_COMM_RANKS_MAX];
-	bool over[T3_COMM_RANKS_MAX];
-	uint32_t i;
-
-	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
-		over[i] = launch->rank[i].pid &&
-			  waitpid(launch->rank[i].pid, &status[i], WNOHANG) > 0;
-	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
-		if (over[i] && WIFSIGNALED(status[i]))
-			ended(launch, i, status[i]);
-	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
-		if (over[i] && !WIFSIGNALED(status[i]))
-			ended(launch, i, status[i]);
-}
 
 static void take_signals(struct launch *launch)
 {
@@ -135,12 +88,16 @@ static void take_signals(struct launch *launch)
 	size_t i;
 
 	while (read(launch->signals, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGCHLD)
-			reap(launch);
+		if (info.ssi_signo == SIGCHLD) {
+			reaper_take(&launch->reaper, false);
+			if (launch->reaper.failed)
+				enter(launch, LAUNCH_GRACE, (int64_t)launch->args->grace_ns);
+			launch_tell_ends(launch, false);
+		}
 		for (i = 0; i < FORWARDED; i++) {
 			if ((int)info.ssi_signo != forwarded[i])
 				continue;
-			signal_all(launch, forwarded[i]);
+			reaper_signal_all(&launch->reaper, forwarded[i], true);
 			if (i < ENDING)
 				enter(launch, LAUNCH_GRACE, (int64_t)launch->args->grace_ns);
 		}
@@ -166,6 +123,7 @@ static void print_streams(struct launch *launch, bool last)
 	/* Reported once. All later output is discarded. */
 	if (!freopen("/dev/null", "w", stdout))
 		clearerr(stdout);
+	launch_tell_ends(launch, true);
 	if (launch->status)
 		return;
 	fail(launch,
@@ -173,18 +131,11 @@ static void print_streams(struct launch *launch, bool last)
 	enter(launch, LAUNCH_GRACE, 0);
 }
 
-/* While lines wait, the rank's pipe fills, and it waits as if it wrote by itself. */
-static struct pollfd poll_stream(const struct launch_rank *rank, uint32_t i)
-{
-	if (rank->stream[i].held)
-		return (struct pollfd){ .fd = 1 + (int)i, .events = POLLOUT };
-	return (struct pollfd){ .fd = rank->stream[i].fd, .events = POLLIN };
-}
-
 static void sleep_until_news(const struct launch *launch)
 {
 	int64_t end = launch->timeout_ns, left = INT64_MAX;
 	struct pollfd polls[2 + LAUNCH_STREAMS * T3_COMM_RANKS_MAX];
+	const struct launch_stream *stream;
 	struct timespec time;
 	uint32_t i;
 
@@ -196,19 +147,17 @@ static void sleep_until_news(const struct launch *launch)
 	polls[0] = (struct pollfd){ .fd = launch->signals, .events = POLLIN };
 	polls[1] =
 		(struct pollfd){ .fd = launch->words.used ? STDERR_FILENO : -1, .events = POLLOUT };
-	for (i = 0; i < LAUNCH_STREAMS * T3_COMM_RANKS_MAX; i++)
-		polls[2 + i] = poll_stream(&launch->rank[i / LAUNCH_STREAMS], i % LAUNCH_STREAMS);
-	ppoll(polls, 2 + LAUNCH_STREAMS * T3_COMM_RANKS_MAX, &time, NULL);
-}
-
-static void watch(struct launch *launch)
-{
-	while (launch->running) {
-		sleep_until_news(launch);
-		print_streams(launch, false);
-		take_signals(launch);
-		check_time(launch);
+	for (i = 0; i < LAUNCH_STREAMS * T3_COMM_RANKS_MAX; i++) {
+		stream = &launch->rank[i / LAUNCH_STREAMS].stream[i % LAUNCH_STREAMS];
+		polls[2 + i] = (struct pollfd){ .fd = stream->fd, .events = POLLIN };
+		/*
+		 * While lines wait, the rank's pipe fills, and it waits as if it wrote by itself.
+		 */
+		if (stream->held)
+			polls[2 + i] = (struct pollfd){ .fd = 1 + (int)(i % LAUNCH_STREAMS),
+							.events = POLLOUT };
 	}
+	ppoll(polls, 2 + LAUNCH_STREAMS * T3_COMM_RANKS_MAX, &time, NULL);
 }
 
 /*
@@ -251,7 +200,7 @@ static void start_all(struct launch *launch)
 		launch->timeout_ns = t3_deadline(launch->args->timeout_ns);
 	if (!launch->status)
 		return;
-	signal_all(launch, SIGKILL);
+	reaper_signal_all(&launch->reaper, SIGKILL, true);
 	enter(launch, LAUNCH_KILL, INT64_MAX);
 }
 
@@ -273,7 +222,13 @@ int launch_run(const struct launch_args *args)
 	if (ret)
 		return ret;
 	start_all(&launch);
-	watch(&launch);
+	while (launch.reaper.running) {
+		sleep_until_news(&launch);
+		print_streams(&launch, false);
+		take_signals(&launch);
+		check_time(&launch);
+	}
+	launch_tell_ends(&launch, true);
 	launch_remove_dir(&launch);
 	print_rest(&launch);
 	return launch.status;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/reaper.h"
 #include "launch/output.h"
 #include "launch/words.h"
 #include "t3_coll.h"
@@ -17,7 +18,7 @@ enum { EXIT_TIMEOUT = 124 }; /* as in timeout(1) */
 
 struct launch_args {
 	uint64_t ranks;	     /* to be started here */
-	bool nodes;	     /* those of all nodes of a cluster are one communicator */
+	bool nodes;	     /* ranks of all nodes of a cluster are one communicator */
 	uint32_t first;	     /* rank of the first process here */
 	uint32_t all;	     /* ranks of the communicator */
 	uint64_t timeout_ns; /* 0: none */
@@ -32,7 +33,8 @@ struct launch_args {
 enum launch_stage { LAUNCH_RUN, LAUNCH_GRACE, LAUNCH_TERM, LAUNCH_KILL };
 
 struct launch_rank {
-	pid_t pid; /* and process group; 0: ended or not started */
+	bool blamed; /* a message said that another rank gave up because of it */
+	bool told;   /* a message said how it ended */
 	struct launch_stream stream[LAUNCH_STREAMS];
 };
 
@@ -42,8 +44,8 @@ struct launch {
 	int dir_fd;
 	int signals; /* a signalfd */
 	sigset_t old_mask;
-	uint32_t running;
-	int status; /* of the first that failed, as a shell has it; 0: none */
+	int status;	      /* of the first that failed, as a shell has it; 0: none */
+	struct reaper reaper; /* by rank; each process has a group of its own */
 	enum launch_stage stage;
 	int64_t stage_end_ns, timeout_ns; /* INT64_MAX: none */
 	struct launch_words words;

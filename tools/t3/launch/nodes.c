@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which ranks t3 launch starts on a node of a cluster. */
+/* The ranks that t3 launch starts on a node of a cluster. */
 #include "common/child.h"
 #include "common/message.h"
 #include "common/node.h"

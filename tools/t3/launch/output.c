@@ -104,7 +104,7 @@ bool launch_stream_print(struct launch_stream *stream, uint32_t rank, FILE *out,
 	if (stream->fd < 0)
 		return true;
 	ioctl(stream->fd, FIONREAD, &left);
-	print_lines(stream, rank, out, false, last); /* those that were held */
+	print_lines(stream, rank, out, false, last); /* lines that were held */
 	while (!stream->held) {
 		got = take(stream);
 		print_lines(stream, rank, out, !got, last);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What ranks print, line by line with the rank before it. */
+/* The output of ranks, line by line with the rank before it. */
 #ifndef T3_LAUNCH_OUTPUT_H
 #define T3_LAUNCH_OUTPUT_H
 

@@ -31,7 +31,7 @@ int launch_make_dir(struct launch *launch)
 		launch->dir_fd = open(launch->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (launch->dir_fd >= 0)
 		return 0;
-	return complain(EXIT_OWN_FAILURE, "no directory can be made below %s: %s", base,
+	return complain(EXIT_OWN_FAILURE, "cannot make a directory below %s: %s", base,
 			strerror(errno));
 }
 
@@ -55,27 +55,12 @@ void launch_remove_dir(const struct launch *launch)
 
 /* -------------------------------------------------------------- in the child */
 
-static bool set_fabric(uint64_t id)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)id);
-	return !id || !setenv(FABRIC_ENVIRONMENT, text, 1);
-}
-
-/* Those of several nodes meet at MASTER_ADDR, which is set, and the others in the directory. */
-static bool set_place(const struct launch *launch, uint32_t rank)
-{
-	if (!node_set_rank(launch->args->first + rank, launch->args->all))
-		return false;
-	return launch->args->nodes || !setenv("T3_COMM_DIR", launch->dir, 1);
-}
-
 /* The rank has its own process group, so that its children get the signals, too. */
 static bool prepare(const struct launch *launch, uint32_t rank, pid_t parent,
 		    int (*out)[LAUNCH_STREAMS])
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), i;
+	char fabric[24];
 
 	if (setpgid(0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) || null < 0 || dup2(null, 0) < 0)
 		return false;
@@ -86,8 +71,15 @@ static bool prepare(const struct launch *launch, uint32_t rank, pid_t parent,
 	for (i = 0; i < LAUNCH_STREAMS; i++)
 		if ((*out)[i] >= 0 && dup2((*out)[i], 1 + i) < 0)
 			return false;
-	return set_place(launch, rank) && set_fabric(launch->args->fabric) &&
-	       !sigprocmask(SIG_SETMASK, &launch->old_mask, NULL);
+	/* Ranks of several nodes join at MASTER_ADDR, which is set, and others in the directory. */
+	if (!node_set_rank(launch->args->first + rank, launch->args->all) ||
+	    setenv("T3_LAUNCH_DIR", launch->dir, 1) ||
+	    (!launch->args->nodes && setenv("T3_COMM_DIR", launch->dir, 1)))
+		return false;
+	snprintf(fabric, sizeof(fabric), "0x%llx", (unsigned long long)launch->args->fabric);
+	if (launch->args->fabric && setenv(FABRIC_ENVIRONMENT, fabric, 1))
+		return false;
+	return !sigprocmask(SIG_SETMASK, &launch->old_mask, NULL);
 }
 
 /* The child sends the errno by the pipe when it could not become the command. */
@@ -106,14 +98,6 @@ __attribute__((noreturn)) static void become(const struct launch *launch, uint32
 
 /* ------------------------------------------------------------- in the parent */
 
-static int refuse(const char *name, int error)
-{
-	if (error == ENOENT)
-		return complain(EXIT_NOT_FOUND, "there is no command '%s'", name);
-	return complain(error == ENOMEM || error == EAGAIN ? EXIT_OWN_FAILURE : EXIT_CANNOT_RUN,
-			"'%s' could not be run: %s", name, strerror(error));
-}
-
 /* The rank's ends of its labelled streams, or -1. */
 static bool open_streams(struct launch *launch, uint32_t rank, int (*out)[LAUNCH_STREAMS])
 {
@@ -130,62 +114,44 @@ static bool open_streams(struct launch *launch, uint32_t rank, int (*out)[LAUNCH
 	return true;
 }
 
-static void close_all(int (*out)[LAUNCH_STREAMS])
+int launch_start(struct launch *launch, uint32_t rank)
 {
-	int i;
-
-	for (i = 0; i < LAUNCH_STREAMS; i++)
-		if ((*out)[i] >= 0)
-			close((*out)[i]);
-}
-
-/* When the pipe closes without a byte, the child has become the command. */
-static int hear(const struct launch *launch, int why)
-{
-	int error = 0;
+	int out[LAUNCH_STREAMS] = { -1, -1 }, why[2] = { -1, -1 }, error = 0, ret = 0, i;
+	pid_t parent = getpid(), pid = -1;
 	ssize_t got;
 
-	do
-		got = read(why, &error, sizeof(error));
-	while (got < 0 && errno == EINTR);
-	return got == sizeof(error) ? refuse(launch->args->command[0], error) : 0;
-}
-
-static int begin(struct launch *launch, uint32_t rank, int (*out)[LAUNCH_STREAMS])
-{
-	pid_t parent = getpid(), pid;
-	int why[2], ret;
-
-	if (pipe2(why, O_CLOEXEC))
-		return complain(EXIT_OWN_FAILURE, "no pipe: %s", strerror(errno));
+	if (!open_streams(launch, rank, &out) || pipe2(why, O_CLOEXEC)) {
+		ret = complain(EXIT_OWN_FAILURE, "cannot make a pipe: %s", strerror(errno));
+		goto close_all;
+	}
 	fflush(NULL);
 	pid = fork();
 	if (!pid)
-		become(launch, rank, parent, out, why[1]);
-	close(why[1]);
-	if (pid < 0)
+		become(launch, rank, parent, &out, why[1]);
+	if (pid < 0) {
 		ret = complain(EXIT_OWN_FAILURE, "rank %u cannot be started: %s",
 			       launch->args->first + rank, strerror(errno));
-	else
-		ret = hear(launch, why[0]);
-	close(why[0]);
-	if (pid > 0 && ret)
+		goto close_all;
+	}
+	/* When the pipe closes without a byte, the child has become the command. */
+	close(why[1]);
+	why[1] = -1;
+	do
+		got = read(why[0], &error, sizeof(error));
+	while (got < 0 && errno == EINTR);
+	if (got == sizeof(error)) {
+		ret = command_refuse(launch->args->command[0], error);
 		waitpid(pid, NULL, 0);
-	if (ret)
-		return ret;
-	launch->rank[rank].pid = pid;
-	launch->running++;
-	return 0;
-}
+		goto close_all;
+	}
+	reaper_add(&launch->reaper, rank, pid);
 
-int launch_start(struct launch *launch, uint32_t rank)
-{
-	int out[LAUNCH_STREAMS] = { -1, -1 }, ret;
-
-	if (open_streams(launch, rank, &out))
-		ret = begin(launch, rank, &out);
-	else
-		ret = complain(EXIT_OWN_FAILURE, "no pipe: %s", strerror(errno));
-	close_all(&out);
+close_all:
+	for (i = 0; i < LAUNCH_STREAMS; i++)
+		if (out[i] >= 0)
+			close(out[i]);
+	for (i = 0; i < 2; i++)
+		if (why[i] >= 0)
+			close(why[i]);
 	return ret;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What t3 launch says itself while ranks run: a reader who stops must not stop the clock. */
+/* Messages of t3 launch itself while ranks run: a reader who stops must not stop the clock. */
 #ifndef T3_LAUNCH_WORDS_H
 #define T3_LAUNCH_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room for all that is said while stderr takes nothing: two sentences for each of 32 ranks. */
-#define LAUNCH_WORDS_BYTES 8192
+/* Room for all that is said while stderr takes nothing: three sentences for each of 32 ranks. */
+#define LAUNCH_WORDS_BYTES 12288
 
 struct launch_words {
 	size_t used;

@@ -13,7 +13,7 @@
 #define MAGIC	    0x7265687461673354ull
 #define NS_PER_MS   1000000u
 #define RETRY_NS    50000000u
-#define ACK_NS	    1000000000u /* it is a byte, so only a broken connection keeps it */
+#define ACK_NS	    1000000000u /* one byte, so only a broken connection keeps it */
 #define GREETING_NS 3000000000u /* for the first head of a connection */
 
 static const char ACK = 'A';
@@ -86,48 +86,29 @@ static void welcome(struct gather *gather)
 	close(fd);
 }
 
-static bool is_taken(const struct gather *gather, const struct gather_peer *by, uint32_t node)
-{
-	uint32_t i;
-
-	for (i = 0; i < GATHER_PEERS; i++)
-		if (&gather->peer[i] != by && gather->peer[i].node == node)
-			return true;
-	return false;
-}
-
 /* Is the head one of a node of this cluster, which runs this command? */
 static bool head_fits(const struct gather *gather, struct gather_peer *peer)
 {
 	const struct gather_head *head = &peer->head;
+	uint32_t i;
 
+	for (i = 0; i < GATHER_PEERS; i++)
+		if (&gather->peer[i] != peer && gather->peer[i].node == head->node)
+			return false;
 	if (head->magic != MAGIC || head->kind != gather->kind ||
 	    head->nodes != gather->place.nodes || !head->node || head->node >= head->nodes ||
-	    head->bytes > GATHER_MOST || is_taken(gather, peer, head->node) ||
-	    (peer->node != GATHER_NODES && peer->node != head->node))
+	    head->bytes > GATHER_MOST || (peer->node != GATHER_NODES && peer->node != head->node))
 		return false;
 	peer->node = head->node;
 	peer->data = malloc(head->bytes + 1); /* and a zero */
 	return peer->data;
 }
 
-static bool take_message(struct gather *gather, struct gather_peer *peer)
-{
-	bool good;
-
-	peer->data[peer->head.bytes] = '\0';
-	good = gather->take(gather->opaque, peer->node, peer->fd, peer->data, peer->head.bytes);
-	free(peer->data);
-	peer->data = NULL;
-	peer->got = 0;
-	return good && gather_write(peer->fd, &ACK, 1, now_ns() + ACK_NS);
-}
-
-/* Reads what has come, up to the end of a head or of a message. False: the connection ends. */
+/* Read what has come, up to the end of a head or of a message. False: the connection ends. */
 static bool read_some(struct gather *gather, struct gather_peer *peer)
 {
 	size_t head = sizeof(peer->head);
-	bool in_head = peer->got < head;
+	bool in_head = peer->got < head, good;
 	size_t want = in_head ? head - peer->got : head + peer->head.bytes - peer->got;
 	char *at = in_head ? (char *)&peer->head + peer->got : peer->data + (peer->got - head);
 	ssize_t got = recv(peer->fd, at, want, MSG_DONTWAIT);
@@ -141,48 +122,41 @@ static bool read_some(struct gather *gather, struct gather_peer *peer)
 		return false;
 	if (peer->got < head || peer->got < head + peer->head.bytes)
 		return true;
-	return take_message(gather, peer);
-}
-
-static void read_peers(struct gather *gather, const struct pollfd *at)
-{
-	struct gather_peer *peer;
-	uint32_t i;
-
-	for (i = 0; i < GATHER_PEERS; i++) {
-		peer = &gather->peer[i];
-		if (peer->fd < 0)
-			continue;
-		if (at[i].revents && at[i].fd == peer->fd && !read_some(gather, peer))
-			drop(peer);
-		else if (peer->node == GATHER_NODES && now_ns() - peer->since > GREETING_NS)
-			drop(peer);
-	}
-}
-
-/* One turn of at most a tenth of a second, so that silent strangers leave. */
-static void serve_once(struct gather *gather, uint64_t left_ns)
-{
-	struct pollfd at[GATHER_PEERS + 1];
-	uint64_t ms = left_ns / NS_PER_MS;
-	uint32_t i;
-
-	for (i = 0; i < GATHER_PEERS; i++)
-		at[i] = (struct pollfd){ .fd = gather->peer[i].fd, .events = POLLIN };
-	at[GATHER_PEERS] = (struct pollfd){ .fd = gather->fd, .events = POLLIN };
-	if (poll(at, GATHER_PEERS + 1, ms < 100 ? (int)ms : 100) <= 0)
-		memset(at, 0, sizeof(at));
-	read_peers(gather, at);
-	if (at[GATHER_PEERS].revents)
-		welcome(gather);
+	peer->data[peer->head.bytes] = '\0';
+	good = gather->take(gather->opaque, peer->node, peer->fd, peer->data, peer->head.bytes);
+	free(peer->data);
+	peer->data = NULL;
+	peer->got = 0;
+	return good && gather_write(peer->fd, &ACK, 1, now_ns() + ACK_NS);
 }
 
 void gather_serve(struct gather *gather, uint64_t until_ns, bool (*done)(void *opaque))
 {
-	uint64_t now;
+	struct pollfd at[GATHER_PEERS + 1];
+	struct gather_peer *peer;
+	uint64_t now, ms;
+	uint32_t i;
 
-	for (now = now_ns(); now < until_ns && !(done && done(gather->opaque)); now = now_ns())
-		serve_once(gather, until_ns - now);
+	for (now = now_ns(); now < until_ns && !(done && done(gather->opaque)); now = now_ns()) {
+		/* At most a tenth of a second, so that silent strangers leave. */
+		ms = (until_ns - now) / NS_PER_MS;
+		for (i = 0; i < GATHER_PEERS; i++)
+			at[i] = (struct pollfd){ .fd = gather->peer[i].fd, .events = POLLIN };
+		at[GATHER_PEERS] = (struct pollfd){ .fd = gather->fd, .events = POLLIN };
+		if (poll(at, GATHER_PEERS + 1, ms < 100 ? (int)ms : 100) <= 0)
+			memset(at, 0, sizeof(at));
+		for (i = 0; i < GATHER_PEERS; i++) {
+			peer = &gather->peer[i];
+			if (peer->fd < 0)
+				continue;
+			if (at[i].revents && at[i].fd == peer->fd && !read_some(gather, peer))
+				drop(peer);
+			else if (peer->node == GATHER_NODES && now_ns() - peer->since > GREETING_NS)
+				drop(peer);
+		}
+		if (at[GATHER_PEERS].revents)
+			welcome(gather);
+	}
 }
 
 /* ----------------------------------------------------------------- the others */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How the nodes of a cluster bring messages to node 0, over TCP: node 0 listens at MASTER_ADDR, one
- * port above MASTER_PORT, which the ranks of jobs use. The same command runs on all nodes. No byte of
- * a connection is trusted, and nobody is waited for without end.
+ * port above MASTER_PORT, which the ranks of jobs use. The same command runs on all nodes. No byte
+ * of a connection is trusted, and nobody is waited for without end.
  */
 #ifndef T3_GATHER_H
 #define T3_GATHER_H
@@ -15,7 +15,7 @@
 #define GATHER_PEERS 64u	 /* connections at once, also of strangers */
 #define GATHER_MOST  (64u << 20) /* bytes of a message */
 
-/* What is gathered. A node that runs another command is refused. */
+/* The kind of data that is gathered. A node that runs another command is refused. */
 enum gather_kind { GATHER_STATUS = 1, GATHER_TOP, GATHER_TRACE };
 
 /* Before each message. Little-endian, as all machines that T3 runs on. */
@@ -48,7 +48,10 @@ struct gather {
 	void *opaque;
 };
 
-/* Which node this is. NULL, after a sentence: it is none (--nodes is refused), or no memory. */
+/*
+ * Make the state of this node. NULL, after a message: this is no node (--nodes is refused), or no
+ * memory.
+ */
 struct gather *gather_new(enum gather_kind kind);
 void gather_free(struct gather *gather); /* NULL is allowed */
 /*

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/choice.h"
 #include "t3_coll.h"
 
 enum perf_collective {
@@ -41,6 +42,8 @@ struct perf_config {
 	uint32_t warmup, iters;
 	uint64_t timeout_ns; /* for each size */
 	uint64_t fabric_id;
+	struct device_choice
+		choice; /* of this node's ranks, which have numbers that follow each other */
 	bool json;
 };
 

@@ -31,18 +31,10 @@ struct perf {
 	int64_t deadline;
 };
 
-/* What a rank found. */
+/* The result of one rank. */
 struct finding {
 	uint64_t ns, right;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static int fail(const struct perf *p)
 {
@@ -53,7 +45,9 @@ static int fail(const struct perf *p)
 
 static int open_rank(struct perf *p)
 {
+	const struct device_choice *choice = &p->cfg->choice;
 	const char *text = secure_getenv("T3_RANK");
+	char words[1024];
 	uint64_t rank;
 	int ret;
 
@@ -63,9 +57,13 @@ static int open_rank(struct perf *p)
 				"neither T3_RANK nor RANK says which rank this is: run it "
 				"by `t3 launch -n N -- t3 perf`");
 	p->data.rank = (uint32_t)rank;
-	ret = t3_device_open_rank(p->cfg->fabric_id, p->data.rank, &p->dev);
-	return ret ? complain(EXIT_FAIL, "rank %u has no device: %s", p->data.rank, strerror(-ret))
-		   : EXIT_OK;
+	ret = choice->count ? t3_device_open_index(choice->index[rank % choice->count], &p->dev)
+			    : t3_device_open_rank(p->cfg->fabric_id, p->data.rank, &p->dev);
+	if (!ret)
+		return EXIT_OK;
+	t3_device_explain(NULL, ret, words, sizeof(words));
+	return complain(EXIT_FAIL, "rank %u has no device: %s%s", p->data.rank, words,
+			choice->count ? "" : "; --devices names those to take");
 }
 
 static int join(struct perf *p)
@@ -81,68 +79,58 @@ static int join(struct perf *p)
 
 /* ------------------------------------------------------------------ measure */
 
-static int run_many(const struct perf *p, const struct perf_call *call, uint32_t times)
-{
-	const char *why;
-
-	while (times--)
-		if (perf_call(call, &why))
-			return complain(EXIT_FAIL, "rank %u: %s", p->data.rank, why);
-	return EXIT_OK;
-}
-
-/* All ranks begin together. What they write is right once more after the time was taken. */
-static int find_by(struct perf *p, const struct perf_call *call, struct finding *finding)
-{
-	bool barrier = p->data.collective == PERF_BARRIER;
-	uint64_t start;
-
-	if (!barrier)
-		perf_fill(&p->data);
-	if (run_many(p, call, p->cfg->warmup))
-		return EXIT_FAIL;
-	if (!barrier)
-		perf_fill(&p->data);
-	if (t3_comm_barrier(p->comm, p->deadline))
-		return fail(p);
-	start = now_ns();
-	if (run_many(p, call, p->cfg->iters))
-		return EXIT_FAIL;
-	finding->ns = (now_ns() - start) / p->cfg->iters;
-	finding->right = barrier || perf_is_right(&p->data);
-	return EXIT_OK;
-}
-
-static int find(struct perf *p, uint32_t algorithm, struct finding *finding)
+/* All ranks begin together. The written results are checked once after the time was taken. */
+static int run_timed(struct perf *p, uint32_t algorithm, struct finding *finding)
 {
 	struct perf_call call = { .comm = p->comm, .data = &p->data, .deadline = p->deadline };
-	int ret;
+	bool barrier = p->data.collective == PERF_BARRIER;
+	int ret = EXIT_OK;
+	const char *why;
+	int64_t start;
+	uint32_t i;
 
 	if (perf_prepare(&call, algorithm))
 		return fail(p);
-	ret = find_by(p, &call, finding);
-	/* All ranks are through with the plan. */
-	if (ret == EXIT_OK && t3_comm_barrier(p->comm, p->deadline))
+	if (!barrier)
+		perf_fill(&p->data);
+	for (i = 0; i < p->cfg->warmup; i++)
+		if (perf_call(&call, &why))
+			goto fail_call;
+	if (!barrier)
+		perf_fill(&p->data);
+	if (t3_comm_barrier(p->comm, p->deadline)) {
 		ret = fail(p);
+		goto finish;
+	}
+	start = t3_deadline(0);
+	for (i = 0; i < p->cfg->iters; i++)
+		if (perf_call(&call, &why))
+			goto fail_call;
+	finding->ns = (uint64_t)(t3_deadline(0) - start) / p->cfg->iters;
+	finding->right = barrier || perf_is_right(&p->data);
+	/* No rank may drop the plan while another one still uses it. */
+	if (t3_comm_barrier(p->comm, p->deadline))
+		ret = fail(p);
+	goto finish;
+
+fail_call:
+	ret = complain(EXIT_FAIL, "rank %u: %s", p->data.rank, why);
+finish:
 	perf_finish(&call);
 	return ret;
 }
 
-/* Each byte of the array crosses a link so often, for one rank's links. */
-static double link_share(const struct perf_data *data)
-{
-	double others = (double)(data->ranks - 1) / data->ranks;
-
-	if (data->collective == PERF_ALL_REDUCE)
-		return 2 * others;
-	return data->collective == PERF_BROADCAST ? 1 : others;
-}
-
 static int gather(struct perf *p, const struct finding *mine, struct perf_row *row)
 {
+	double others = (double)(p->data.ranks - 1) / p->data.ranks, share = others;
 	struct finding all[T3_COMM_RANKS_MAX];
 	uint32_t i;
 
+	/* Each byte of the array crosses a link so often, for one rank's links. */
+	if (p->data.collective == PERF_ALL_REDUCE)
+		share = 2 * others;
+	else if (p->data.collective == PERF_BROADCAST)
+		share = 1;
 	if (t3_all_gather(p->comm, mine, all, sizeof(*all) * p->data.ranks, DRM_T3_U8, p->deadline))
 		return fail(p);
 	row->right = true;
@@ -151,7 +139,7 @@ static int gather(struct perf *p, const struct finding *mine, struct perf_row *r
 		row->right = row->right && all[i].right;
 	}
 	row->algorithm = row->ns ? (double)row->bytes / (double)row->ns : 0;
-	row->bus = row->algorithm * link_share(&p->data);
+	row->bus = row->algorithm * share;
 	return EXIT_OK;
 }
 
@@ -174,47 +162,12 @@ static int measure(struct perf *p, uint64_t bytes, struct perf_row *row)
 		ret = complain(EXIT_FAIL, "no memory for two arrays of %" PRIu64 " bytes",
 			       row->bytes);
 	else
-		ret = find(p, row->asked, &mine);
+		ret = run_timed(p, row->asked, &mine);
 	if (ret == EXIT_OK)
 		ret = gather(p, &mine, row);
 	free(d->in);
 	free(d->out);
 	return ret;
-}
-
-static int measure_all(struct perf *p, struct perf_output *output)
-{
-	bool barrier = p->data.collective == PERF_BARRIER, right = true;
-	uint64_t bytes = barrier ? p->cfg->max : p->cfg->min;
-	int ret = EXIT_OK;
-	uint32_t i;
-
-	for (; bytes <= p->cfg->max && ret == EXIT_OK; bytes *= PERF_FACTOR)
-		for (i = 0; i < p->cfg->algorithms && ret == EXIT_OK; i++) {
-			struct perf_row row = { .asked = p->cfg->algorithm[i] };
-
-			ret = measure(p, bytes, &row);
-			if (ret == EXIT_OK && !p->data.rank)
-				perf_print(output, &row);
-			right = right && row.right;
-		}
-	if (ret == EXIT_OK && !right)
-		ret = p->data.rank ? EXIT_FAIL : complain(EXIT_FAIL, "a result is wrong");
-	if (t3_comm_barrier(p->comm, t3_deadline(p->cfg->timeout_ns)) && ret == EXIT_OK)
-		ret = fail(p);
-	return ret;
-}
-
-static int measure_and_print(struct perf *p)
-{
-	struct perf_output output = { 0 };
-	int ret, end;
-
-	if (!p->data.rank)
-		perf_begin(&output, p->cfg, p->data.ranks);
-	ret = measure_all(p, &output);
-	end = p->data.rank ? EXIT_OK : perf_end(&output);
-	return ret == EXIT_OK ? end : ret;
 }
 
 int perf_run(const struct perf_config *cfg)
@@ -223,14 +176,40 @@ int perf_run(const struct perf_config *cfg)
 		.cfg = cfg,
 		.data = { .collective = cfg->collective, .dtype = cfg->dtype },
 	};
-	int ret;
+	struct perf_output output = { 0 };
+	bool right = true;
+	uint64_t bytes;
+	int ret, end;
+	uint32_t i;
 
 	raise_inexact();
 	ret = open_rank(&p);
 	if (ret == EXIT_OK)
 		ret = join(&p);
+	if (ret != EXIT_OK)
+		goto out;
+	if (!p.data.rank)
+		perf_begin(&output, cfg, p.data.ranks);
+	bytes = cfg->collective == PERF_BARRIER ? cfg->max : cfg->min;
+	for (; bytes <= cfg->max && ret == EXIT_OK; bytes *= PERF_FACTOR) {
+		for (i = 0; i < cfg->algorithms && ret == EXIT_OK; i++) {
+			struct perf_row row = { .asked = cfg->algorithm[i] };
+
+			ret = measure(&p, bytes, &row);
+			if (ret == EXIT_OK && !p.data.rank)
+				perf_print(&output, &row);
+			right = right && row.right;
+		}
+	}
+	if (ret == EXIT_OK && !right)
+		ret = p.data.rank ? EXIT_FAIL : complain(EXIT_FAIL, "a result is wrong");
+	if (t3_comm_barrier(p.comm, t3_deadline(cfg->timeout_ns)) && ret == EXIT_OK)
+		ret = fail(&p);
+	end = p.data.rank ? EXIT_OK : perf_end(&output);
 	if (ret == EXIT_OK)
-		ret = measure_and_print(&p);
+		ret = end;
+
+out:
 	t3_comm_destroy(p.comm);
 	t3_device_close(p.dev);
 	return ret;

@@ -39,24 +39,10 @@ static bool good(struct selftest *test, const struct group *group, uint32_t rank
 	const char *why = group->plans[rank] ? t3_plan_error(group->plans[rank])
 					     : t3_comm_error(group->comms[rank]);
 
-	return !ret ||
+	if (!ret)
+		return true;
+	return !selftest_too_small(test, what, ret) &&
 	       selftest_fail(test, "%s at rank %u: %s", what, rank, *why ? why : strerror(-ret));
-}
-
-static int32_t input(uint32_t rank, uint32_t i)
-{
-	return (int32_t)(i % 97 * (rank + 1));
-}
-
-static bool put(struct selftest *test, struct group *group, uint32_t rank)
-{
-	int32_t values[COUNT];
-	uint32_t i;
-
-	for (i = 0; i < COUNT; i++)
-		values[i] = input(rank, i);
-	return good(test, group, rank, "putting an input",
-		    t3_plan_put(group->plans[rank], 0, values, COUNT));
 }
 
 static bool compare(struct selftest *test, struct group *group, uint32_t rank)
@@ -80,7 +66,8 @@ static bool compare(struct selftest *test, struct group *group, uint32_t rank)
 /* Do each step for all ranks before the next step, because the thread must not wait for itself. */
 static bool run(struct selftest *test, struct group *group)
 {
-	uint32_t rank;
+	int32_t values[COUNT];
+	uint32_t rank, i;
 
 	for (rank = 0; rank < group->ranks; rank++)
 		if (!good(test, group, rank, "arming", t3_plan_arm(group->plans[rank])))
@@ -89,9 +76,13 @@ static bool run(struct selftest *test, struct group *group)
 		if (!good(test, group, rank, "waiting for peers",
 			  t3_plan_ready(group->plans[rank], test->deadline)))
 			return false;
-	for (rank = 0; rank < group->ranks; rank++)
-		if (!put(test, group, rank))
+	for (rank = 0; rank < group->ranks; rank++) {
+		for (i = 0; i < COUNT; i++)
+			values[i] = (int32_t)(i % 97 * (rank + 1));
+		if (!good(test, group, rank, "putting an input",
+			  t3_plan_put(group->plans[rank], 0, values, COUNT)))
 			return false;
+	}
 	for (rank = 0; rank < group->ranks; rank++)
 		if (!good(test, group, rank, "waiting for the result",
 			  t3_plan_wait(group->plans[rank], test->deadline)) ||
@@ -100,27 +91,12 @@ static bool run(struct selftest *test, struct group *group)
 	return true;
 }
 
-static bool run_plans(struct selftest *test, struct group *group)
+bool selftest_all_reduce(struct selftest *test)
 {
 	const struct t3_plan_desc desc = { .collective = T3_ALL_REDUCE,
 					   .count = COUNT,
 					   .dtype = DRM_T3_I32,
 					   .op = DRM_T3_OP_ADD };
-	uint32_t rank;
-	bool passed;
-	int ret;
-
-	ret = t3_plan_create_all(group->comms, group->ranks, &desc, group->plans);
-	if (ret)
-		return good(test, group, 0, "making plans", ret);
-	passed = run(test, group);
-	for (rank = 0; rank < group->ranks; rank++)
-		t3_plan_destroy(group->plans[rank]);
-	return passed;
-}
-
-bool selftest_all_reduce(struct selftest *test)
-{
 	struct group group;
 	uint32_t rank;
 	bool passed;
@@ -133,7 +109,10 @@ bool selftest_all_reduce(struct selftest *test)
 	ret = t3_comm_create_local(group.devs, group.ranks, group.comms);
 	if (ret)
 		return selftest_good(test, "making communicators", ret);
-	passed = run_plans(test, &group);
+	ret = t3_plan_create_all(group.comms, group.ranks, &desc, group.plans);
+	passed = ret ? good(test, &group, 0, "making plans", ret) : run(test, &group);
+	for (rank = 0; rank < group.ranks && !ret; rank++)
+		t3_plan_destroy(group.plans[rank]);
 	for (rank = 0; rank < group.ranks; rank++)
 		t3_comm_destroy(group.comms[rank]);
 	return passed;

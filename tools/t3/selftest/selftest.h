@@ -11,12 +11,12 @@ struct selftest {
 	const struct tool_device *device;
 	uint64_t timeout_ns, end_ns; /* deadline of all checks together */
 	int64_t deadline;	     /* deadline of this one, for waits */
-	uint32_t variant;	     /* which variant of the check: a type */
+	uint32_t variant;	     /* variant of the check: a type */
 	bool skipped;		     /* the device lacks something: the text says what */
 	char text[256];		     /* why it has failed, or its measurement */
 };
 
-/* Return true when the check passed or was skipped. */
+/* Return true when the check passed. Of one with `skipped` it makes no difference. */
 typedef bool (*selftest_check)(struct selftest *test);
 
 /* Set the text; false. */
@@ -25,7 +25,11 @@ __attribute__((format(printf, 2, 3))) bool selftest_fail(struct selftest *test, 
 /* Set the text; true. */
 __attribute__((format(printf, 2, 3))) bool selftest_skip(struct selftest *test, const char *format,
 							 ...);
-/* "what: error" unless ret is 0. */
+/* Skip the check if the device has too little memory or aperture for what has failed with ret. */
+bool selftest_too_small(struct selftest *test, const char *what, int ret);
+/*
+ * "what: error" unless ret is 0. On a device that is too small for the check, the check is skipped.
+ */
 bool selftest_good(struct selftest *test, const char *what, int ret);
 
 bool selftest_version(struct selftest *test);

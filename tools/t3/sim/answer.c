@@ -141,8 +141,8 @@ static void trace_fault(void *opaque, uint32_t space, const struct t3_fault_reco
 {
 	struct replay_device *d = opaque;
 
-	replay_log(d->replay, "    fault  device %u  space %u  kind %u  segment %d  tile %d",
-		   d->slot, space, record->kind, (int)record->segment, (int)record->tile);
+	replay_log(d->replay, "    fault  device %u  space %u  %s  segment %d  tile %d", d->slot,
+		   space, t3_name_fault(record->kind), (int)record->segment, (int)record->tile);
 }
 
 static void trace_trigger(void *opaque, uint32_t space, uint32_t segment, uint32_t tile)
@@ -195,6 +195,14 @@ static void trace_link(void *opaque, uint32_t peer, bool down)
 		   down ? "down" : "up");
 }
 
+static void trace_accident(void *opaque, uint32_t peer, uint32_t kind, uint64_t sequence)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    accident  device %u  to rank %u  %s  packet %llu", d->slot, peer,
+		   t3_name_inject(kind), (unsigned long long)sequence);
+}
+
 static void trace_loss(void *opaque, uint32_t peer)
 {
 	struct replay_device *d = opaque;
@@ -224,6 +232,7 @@ const struct t3_host_ops replay_host_ops = {
 	.trace_block = trace_block,
 	.trace_timeout = trace_timeout,
 	.trace_link = trace_link,
+	.trace_accident = trace_accident,
 	.trace_loss = trace_loss,
 	.trace_nak = trace_nak,
 };

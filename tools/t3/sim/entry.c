@@ -10,42 +10,31 @@
 /* -------------------------------------------------------------------- devices */
 
 /* Untouched pages take no memory. So a record may have devices larger than this machine. */
-static bool map_memory(struct replay_device *device, uint64_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (memory == MAP_FAILED)
-		return false;
-	device->memory = memory;
-	device->memory_size = size;
-	return true;
-}
-
-static bool is_too_large(const struct replay *replay, const struct t3_dev_config *config)
-{
-	uint64_t left = SIZE_MAX_RECORDED;
-	uint32_t i;
-
-	for (i = 0; i < T3_RECORD_SLOTS; i++)
-		left -= replay->device[i].aperture_size;
-	return config->memory_size > SIZE_MAX_RECORDED || config->aperture_size > left;
-}
-
 static void new_device(struct replay *replay, struct replay_device *device)
 {
 	const struct t3_dev_config *config = &replay->entry.config;
 	const char *why = t3_dev_config_error(config);
+	uint64_t left = SIZE_MAX_RECORDED;
+	void *memory;
+	uint32_t i;
 
-	if (device->dev || why || is_too_large(replay, config)) {
+	for (i = 0; i < T3_RECORD_SLOTS; i++)
+		left -= replay->device[i].aperture_size;
+	if (device->dev || why || config->memory_size > SIZE_MAX_RECORDED ||
+	    config->aperture_size > left) {
 		replay_bad(replay, "an impossible device: %s",
 			   device->dev ? "its slot is taken"
 			   : why       ? why
 				       : "it is too large");
 		return;
 	}
-	if (map_memory(device, config->memory_size))
+	memory = mmap(NULL, config->memory_size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory != MAP_FAILED) {
+		device->memory = memory;
+		device->memory_size = config->memory_size;
 		device->dev = t3_dev_new(config, device->memory, &replay_host_ops, device);
+	}
 	if (!device->dev) {
 		replay_bad(replay, "no memory for a device");
 		replay_drop_device(device);

@@ -70,28 +70,22 @@ bool sim_config_check(enum sim_config config, const struct t3_timed_setup *setup
 }
 
 /* Devices in the same job must have the same figures. */
-static bool all_equal(const struct t3_timed *sim, struct t3_timed_counters *first)
-{
-	struct t3_timed_counters other;
-	uint32_t i;
-
-	t3_timed_counters(sim, 0, first);
-	for (i = 1; i < t3_timed_devices(sim); i++) {
-		t3_timed_counters(sim, i, &other);
-		if (memcmp(first, &other, sizeof(other)))
-			return false;
-	}
-	return true;
-}
-
 static bool run_to_end(struct sim_figures *figures, const struct t3_timed_setup *setup,
 		       struct t3_timed *sim, char *why)
 {
+	struct t3_timed_counters *first = &figures->counters[setup->program], other;
 	const struct sim_witness *witness = &figures->witness;
+	bool equal = true;
+	uint32_t i;
 
 	while (t3_timed_run(sim, T3_TIMED_NEVER, BUDGET))
 		;
-	if (!t3_timed_done(sim) || !all_equal(sim, &figures->counters[setup->program])) {
+	t3_timed_counters(sim, 0, first);
+	for (i = 1; i < t3_timed_devices(sim) && equal; i++) {
+		t3_timed_counters(sim, i, &other);
+		equal = !memcmp(first, &other, sizeof(other));
+	}
+	if (!t3_timed_done(sim) || !equal) {
 		snprintf(why, SIM_WHY_SIZE, "the model stopped at %llu ps, or its devices differ",
 			 (unsigned long long)t3_timed_now(sim));
 		return false;

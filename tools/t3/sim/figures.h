@@ -43,7 +43,7 @@ struct sim_figures {
 
 const char *sim_config_name(enum sim_config config);
 bool sim_config_parse(const char *text, enum sim_config *config);
-/* Its program. T3_TIMED_PROGRAMS: it is computed from others. */
+/* The configuration's program. T3_TIMED_PROGRAMS: computed from others. */
 enum t3_timed_program sim_config_program(enum sim_config config);
 
 /* Is there such a configuration of this collective? */

@@ -138,7 +138,7 @@ static bool add(struct parser *p, const struct sim_workload *workload)
 		return refuse(p, "there are more than %u workloads", MAX_WORKLOADS);
 	grown = realloc(models->workload, (models->count + 1) * sizeof(*grown));
 	if (!grown)
-		return refuse(p, "there is no memory for the workloads");
+		return refuse(p, "no memory for the workloads");
 	models->workload = grown;
 	grown[models->count++] = *workload;
 	return true;
@@ -176,36 +176,12 @@ static bool end_model(struct parser *p)
 	return true;
 }
 
-static bool is_known(const struct parser *p, const char *name)
-{
-	size_t i;
-
-	if (!strcmp(name, "machine"))
-		return p->has_machine;
-	for (i = 0; i < p->models->count; i++)
-		if (!strcmp(p->models->workload[i].model, name))
-			return true;
-	return false;
-}
-
-/* A name must be printable, because tables and JSON show it unchanged. */
-static bool judge_name(struct parser *p, const char *name)
-{
-	const char *at;
-
-	for (at = name; *at; at++)
-		if (*at < ' ' || *at > '~')
-			return refuse(p,
-				      "the section's name '%s' has other characters than "
-				      "printable ASCII",
-				      name);
-	return !is_known(p, name) || refuse(p, "section [%s] is given twice", name);
-}
-
 static bool begin_section(struct parser *p, char *name)
 {
-	size_t len = strlen(name);
+	size_t len = strlen(name), i;
 	unsigned int line = p->line;
+	const char *at;
+	bool known;
 
 	if (!end_model(p))
 		return false;
@@ -214,8 +190,18 @@ static bool begin_section(struct parser *p, char *name)
 		return refuse(p, "a section is [NAME], of 1 to %u characters", SIM_NAME_SIZE - 1);
 	name[len - 1] = '\0';
 	name++;
-	if (!judge_name(p, name))
-		return false;
+	/* A name must be printable, because tables and JSON show it unchanged. */
+	for (at = name; *at; at++)
+		if (*at < ' ' || *at > '~')
+			return refuse(p,
+				      "the section's name '%s' has other characters than "
+				      "printable ASCII",
+				      name);
+	known = p->has_machine && !strcmp(name, "machine");
+	for (i = 0; i < p->models->count; i++)
+		known |= !strcmp(p->models->workload[i].model, name);
+	if (known)
+		return refuse(p, "section [%s] is given twice", name);
 	p->section = strcmp(name, "machine") ? MODEL : MACHINE;
 	p->has_machine |= p->section == MACHINE;
 	p->model = (struct model){ .line = line };
@@ -235,50 +221,26 @@ static bool set_once(struct parser *p, const char *key, const char *value, uint6
 	return true;
 }
 
-/* A value of a list that is not yet in it. */
-static bool add_tp(struct parser *p, const char *text)
-{
-	struct model *m = &p->model;
-	uint64_t tp;
-	uint32_t i;
-
-	if (m->tps == MAX_TP)
-		return refuse(p, "tp has more than %u values", MAX_TP);
-	if (!sim_number(text, &tp) || tp < 2 || tp > T3_TIMED_MAX_RANKS)
-		return refuse(p, "tp is '%.64s' and must be 2 to %u", text, T3_TIMED_MAX_RANKS);
-	for (i = 0; i < m->tps; i++)
-		if (m->tp[i] == tp)
-			return refuse(p, "tp has %" PRIu64 " twice", tp);
-	m->tp[m->tps++] = tp;
-	return true;
-}
-
 static bool set_tp(struct parser *p, char *value)
 {
 	struct model *m = &p->model;
 	char *rest = NULL, *text;
+	uint64_t tp;
+	uint32_t i;
 
 	if (m->tps)
 		return refuse(p, "tp is given twice");
-	for (text = strtok_r(value, " \t", &rest); text; text = word(&rest))
-		if (!add_tp(p, text))
-			return false;
-	return true;
-}
-
-/* As none comes twice, there is room for all. */
-static bool add_sublayer(struct parser *p, const char *text)
-{
-	struct model *m = &p->model;
-	enum sim_sublayer sublayer;
-	uint32_t i;
-
-	if (!sim_sublayer_parse(text, &sublayer))
-		return refuse(p, "sublayers has '%.64s' and takes op, fc2, fc1 and ip", text);
-	for (i = 0; i < m->sublayers; i++)
-		if (m->sublayer[i] == sublayer)
-			return refuse(p, "sublayers has %s twice", text);
-	m->sublayer[m->sublayers++] = sublayer;
+	for (text = strtok_r(value, " \t", &rest); text; text = word(&rest)) {
+		if (m->tps == MAX_TP)
+			return refuse(p, "tp has more than %u values", MAX_TP);
+		if (!sim_number(text, &tp) || tp < 2 || tp > T3_TIMED_MAX_RANKS)
+			return refuse(p, "tp is '%.64s' and must be 2 to %u", text,
+				      T3_TIMED_MAX_RANKS);
+		for (i = 0; i < m->tps; i++)
+			if (m->tp[i] == tp)
+				return refuse(p, "tp has %" PRIu64 " twice", tp);
+		m->tp[m->tps++] = tp;
+	}
 	return true;
 }
 
@@ -286,12 +248,21 @@ static bool set_sublayers(struct parser *p, char *value)
 {
 	struct model *m = &p->model;
 	char *rest = NULL, *text;
+	enum sim_sublayer sublayer;
+	uint32_t i;
 
 	if (m->sublayers)
 		return refuse(p, "sublayers is given twice");
-	for (text = strtok_r(value, " \t", &rest); text; text = word(&rest))
-		if (!add_sublayer(p, text))
-			return false;
+	/* As none comes twice, there is room for all. */
+	for (text = strtok_r(value, " \t", &rest); text; text = word(&rest)) {
+		if (!sim_sublayer_parse(text, &sublayer))
+			return refuse(p, "sublayers has '%.64s' and takes op, fc2, fc1 and ip",
+				      text);
+		for (i = 0; i < m->sublayers; i++)
+			if (m->sublayer[i] == sublayer)
+				return refuse(p, "sublayers has %s twice", text);
+		m->sublayer[m->sublayers++] = sublayer;
+	}
 	return true;
 }
 
@@ -316,27 +287,6 @@ static bool set_collective(struct parser *p, const char *value)
 			      "all-gather or all-to-all",
 			      value);
 	return true;
-}
-
-static bool set_model(struct parser *p, const char *key, char *value)
-{
-	struct model *m = &p->model;
-
-	if (!strcmp(key, "hidden"))
-		return set_once(p, key, value, &m->workload.hidden, &m->has_hidden);
-	if (!strcmp(key, "tokens"))
-		return set_once(p, key, value, &m->workload.tokens, &m->has_tokens);
-	if (!strcmp(key, "tp"))
-		return set_tp(p, value);
-	if (!strcmp(key, "sublayers"))
-		return set_sublayers(p, value);
-	if (!strcmp(key, "dtype"))
-		return set_dtype(p, value);
-	if (!strcmp(key, "collective"))
-		return set_collective(p, value);
-	if (!strcmp(key, "nodes"))
-		return set_once(p, key, value, &m->workload.nodes, &m->has_nodes);
-	return refuse(p, "a model has no key '%.64s'", key);
 }
 
 /* --------------------------------------------------------------------- lines */
@@ -369,10 +319,18 @@ static bool set_machine(struct parser *p, const char *key, const char *value)
 	return true;
 }
 
-static bool set(struct parser *p, char *line)
+static bool parse_line(struct parser *p, char *line)
 {
-	char *equals = strchr(line, '='), *key, *value;
+	struct model *m = &p->model;
+	char *equals, *key, *value;
 
+	line[strcspn(line, "#")] = '\0';
+	line = trim(line);
+	if (!*line)
+		return true;
+	if (*line == '[')
+		return begin_section(p, line);
+	equals = strchr(line, '=');
 	if (!equals)
 		return refuse(p, "'%.64s' is neither KEY = VALUE nor [SECTION]", line);
 	*equals = '\0';
@@ -382,18 +340,23 @@ static bool set(struct parser *p, char *line)
 		return refuse(p, "%.64s has no value", key);
 	if (p->section == NO_SECTION)
 		return refuse(p, "%.64s is in no [SECTION]", key);
-	if (p->section == MODEL)
-		return set_model(p, key, value);
-	return set_machine(p, key, value);
-}
-
-static bool parse_line(struct parser *p, char *line)
-{
-	line[strcspn(line, "#")] = '\0';
-	line = trim(line);
-	if (!*line)
-		return true;
-	return *line == '[' ? begin_section(p, line) : set(p, line);
+	if (p->section == MACHINE)
+		return set_machine(p, key, value);
+	if (!strcmp(key, "hidden"))
+		return set_once(p, key, value, &m->workload.hidden, &m->has_hidden);
+	if (!strcmp(key, "tokens"))
+		return set_once(p, key, value, &m->workload.tokens, &m->has_tokens);
+	if (!strcmp(key, "tp"))
+		return set_tp(p, value);
+	if (!strcmp(key, "sublayers"))
+		return set_sublayers(p, value);
+	if (!strcmp(key, "dtype"))
+		return set_dtype(p, value);
+	if (!strcmp(key, "collective"))
+		return set_collective(p, value);
+	if (!strcmp(key, "nodes"))
+		return set_once(p, key, value, &m->workload.nodes, &m->has_nodes);
+	return refuse(p, "a model has no key '%.64s'", key);
 }
 
 /* Read a line without its end. False: the file has ended, or *good is false. */
@@ -426,31 +389,24 @@ static char *skip_mark(const struct parser *p, char *line)
 	return p->line == 1 && !strncmp(line, mark, strlen(mark)) ? line + strlen(mark) : line;
 }
 
-static bool parse(struct parser *p, FILE *file)
-{
-	char line[LINE_SIZE];
-	bool good;
-
-	while (read_line(p, file, line, &good))
-		if (!parse_line(p, skip_mark(p, line)))
-			return false;
-	if (!good || !end_model(p))
-		return false;
-	p->line = 0;
-	if (ferror(file))
-		return refuse(p, "it cannot be read");
-	return p->models->count || refuse(p, "there is no model in the file");
-}
-
 bool sim_models_read(FILE *file, struct sim_models *models, struct sim_machine *machine, char *why)
 {
 	struct parser parser = { .models = models, .machine = machine, .why = why };
+	char line[LINE_SIZE];
+	bool good = true, readable;
 
 	*models = (struct sim_models){ 0 };
-	if (parse(&parser, file))
-		return true;
-	sim_models_free(models);
-	return false;
+	while (good && read_line(&parser, file, line, &readable))
+		good = parse_line(&parser, skip_mark(&parser, line));
+	good = good && readable && end_model(&parser);
+	parser.line = 0;
+	if (good && ferror(file))
+		good = refuse(&parser, "it cannot be read");
+	else if (good && !models->count)
+		good = refuse(&parser, "there is no model in the file");
+	if (!good)
+		sim_models_free(models);
+	return good;
 }
 
 void sim_models_free(struct sim_models *models)

@@ -66,8 +66,8 @@ void replay_describe_entry(const struct replay *replay, char *text, size_t size)
 		snprintf(device, sizeof(device), "  device %u", entry->device->slot);
 		describe_device(entry, more, sizeof(more));
 	} else if (entry->type == T3_REC_INJECT) {
-		snprintf(more, sizeof(more), "  kind %u  rank %u  peer %u  nth %u",
-			 entry->inject.kind, entry->inject.rank, entry->inject.peer,
+		snprintf(more, sizeof(more), "  %s  rank %u  peer %u  nth %u",
+			 t3_name_inject(entry->inject.kind), entry->inject.rank, entry->inject.peer,
 			 entry->inject.nth);
 	} else {
 		snprintf(more, sizeof(more), "  %llu events", (unsigned long long)entry->value);

@@ -52,6 +52,8 @@ void replay_log(struct replay *replay, const char *format, ...)
 
 	if (!replay->options->log)
 		return;
+	fprintf(replay->options->log, "%10llu ns  ",
+		replay->fabric ? (unsigned long long)t3_fabric_now(replay->fabric) : 0);
 	va_start(args, format);
 	vfprintf(replay->options->log, format, args);
 	va_end(args);

@@ -45,7 +45,7 @@ struct replay {
 	struct t3_record_context context;
 	struct replay_head head;
 	struct replay_entry entry;
-	bool over; /* nothing more is read or compared */
+	bool over; /* no more is read or compared */
 	struct replay_device device[T3_RECORD_SLOTS];
 };
 

@@ -10,7 +10,7 @@
 
 #include "t3_timed.h"
 
-/* What one device did in the microsecond that is not yet over, and in its fused phase. */
+/* The work of one device in the microsecond that is not yet over, and in its fused phase. */
 struct timeline_device {
 	uint64_t microsecond;
 	uint64_t memory[T3_TIMED_BYTES], link, node_link; /* bytes */

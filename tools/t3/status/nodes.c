@@ -7,12 +7,12 @@
 #include "nodes/gather.h"
 #include "status/nodes.h"
 
-/* What has come of each node. */
+/* The documents that have come, by node. */
 struct report {
 	uint32_t nodes;
 	json_t *document[GATHER_NODES]; /* NULL: it has not answered */
 	struct tool_device *devices[GATHER_NODES];
-	const char *error[GATHER_NODES]; /* it has no status; NULL: it has one */
+	const char *error[GATHER_NODES]; /* why the node has no status; NULL: it has one */
 	struct status all;
 };
 
@@ -22,8 +22,8 @@ static const char *error_of(const json_t *document)
 }
 
 /*
- * This node's terminal shows another node's text, which may not control it. A report of ours has
- * only printable ASCII.
+ * The terminal of this node shows another node's text, which may not control it. A report of ours
+ * has only printable ASCII.
  */
 static bool is_printable(const json_t *value)
 {
@@ -93,17 +93,7 @@ static json_t *node_to_json(const struct report *report, uint32_t node)
 	return object;
 }
 
-static int print_report_json(const struct report *report, json_t *sentences)
-{
-	json_t *list = json_array();
-	uint32_t node;
-
-	for (node = 0; node < report->nodes; node++)
-		json_array_append_new(list, node_to_json(report, node));
-	return print_json(json_pack("{s:o, s:O}", "nodes", list, "in_flight", sentences));
-}
-
-/* Says on stderr what is missing. An exit code. */
+/* Report on stderr what is missing. Returns an exit code. */
 static int judge(const struct report *report, uint64_t wait_ns)
 {
 	int ret = EXIT_OK;
@@ -120,26 +110,13 @@ static int judge(const struct report *report, uint64_t wait_ns)
 	return ret;
 }
 
-static int print_report(const struct report *report, const struct status_args *args)
-{
-	json_t *sentences = status_sentences(&report->all, args->all);
-	char where[64];
-	int ret = EXIT_OK;
-
-	snprintf(where, sizeof(where), "%zu devices of %u nodes", report->all.count, report->nodes);
-	if (args->common.json)
-		ret = print_report_json(report, sentences);
-	else
-		status_print(sentences, where);
-	json_decref(sentences);
-	return ret ? ret : judge(report, args->wait_ns);
-}
-
 static int gather_all(struct gather *gather, const struct status *own,
 		      const struct status_args *args)
 {
 	struct report report = { .nodes = gather->place.nodes };
 	uint64_t until = now_ns() + args->wait_ns;
+	json_t *sentences, *list;
+	char where[64];
 	uint32_t node;
 	int ret = EXIT_OK;
 
@@ -149,8 +126,23 @@ static int gather_all(struct gather *gather, const struct status *own,
 	ret = report.nodes > 1 ? gather_listen(gather, until) : EXIT_OK;
 	if (!ret && report.nodes > 1)
 		gather_serve(gather, until, is_complete);
+	if (ret)
+		goto out;
+	sentences = status_sentences(&report.all, args->all);
+	snprintf(where, sizeof(where), "%zu devices of %u nodes", report.all.count, report.nodes);
+	if (args->common.json) {
+		list = json_array();
+		for (node = 0; node < report.nodes; node++)
+			json_array_append_new(list, node_to_json(&report, node));
+		ret = print_json(json_pack("{s:o, s:O}", "nodes", list, "in_flight", sentences));
+	} else {
+		status_print(sentences, where);
+	}
+	json_decref(sentences);
 	if (!ret)
-		ret = print_report(&report, args);
+		ret = judge(&report, args->wait_ns);
+
+out:
 	for (node = 0; node < report.nodes; node++) {
 		json_decref(report.document[node]);
 		free(report.devices[node]);

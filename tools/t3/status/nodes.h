@@ -13,8 +13,8 @@ struct status_args {
 };
 
 /*
- * This node's part: of its status, or NULL if there is none. Node 0 prints the report of all. An exit
- * code.
+ * Do the part of this node. own: the status here, or NULL if there is none. Node 0 prints the
+ * report of all. An exit code.
  */
 int status_of_nodes(const struct status *own, const struct status_args *args);
 /* Print sentences; "nothing is in flight on WHERE" if there is none. */

@@ -17,25 +17,19 @@ _Static_assert(sizeof(struct t3_timed_args) <= RESULT_OFFSET, "the arguments hav
 
 /* ------------------------------------------------------------------- opening */
 
-/* The first device with a node, in the order of `t3 list`. */
-static const char *first_node(const struct t3_device_list *list)
+/* The first device that can be opened, in the order of `t3 list`. */
+static int open_any(const struct t3_device_list *list, struct t3_device **dev)
 {
+	int ret = -ENODEV;
+	char words[1024];
 	size_t i;
 
-	for (i = 0; i < t3_device_list_count(list); i++)
+	for (i = 0; ret && i < t3_device_list_count(list); i++)
 		if (*t3_device_list_get(list, i)->node)
-			return t3_device_list_get(list, i)->node;
-	return NULL;
-}
-
-static int open_node(const char *node, struct t3_device **dev)
-{
-	int ret = node ? t3_device_open(node, dev) : -ENODEV;
-	char words[512];
-
+			ret = t3_device_open(t3_device_list_get(list, i)->node, dev);
 	if (!ret)
 		return EXIT_OK;
-	t3_device_explain(node, ret, words, sizeof(words));
+	t3_device_explain(NULL, ret, words, sizeof(words));
 	return complain(EXIT_FAIL, "--device: %s", words);
 }
 
@@ -65,8 +59,8 @@ static int open_first(uint64_t fabric_id, struct t3_device **dev)
 	ret = t3_device_list(&list);
 	if (ret)
 		return complain(EXIT_FAIL, "--device: the devices cannot be listed: %s",
-				strerror(-ret));
-	ret = open_node(first_node(list), dev);
+				error_words(ret));
+	ret = open_any(list, dev);
 	t3_device_list_free(list);
 	return ret;
 }
@@ -77,7 +71,7 @@ static int check_device(const struct t3_device *dev, bool every, struct drm_t3_d
 
 	if (ret)
 		return complain(EXIT_FAIL, "the device does not say what it is: %s",
-				strerror(-ret));
+				error_words(ret));
 	if (!(info->features & DRM_T3_FEATURE_TIMED))
 		return complain(EXIT_FAIL, "the device does not run the timed model: its fabric "
 					   "needs the property timed=on");
@@ -100,7 +94,7 @@ static int prepare(struct timed_rank *rank, uint32_t number)
 		ret = t3_buffer_map(rank->buffer, &memory);
 	if (ret)
 		return complain(EXIT_FAIL, "rank %u has no queue or buffer for the run: %s", number,
-				strerror(-ret));
+				error_words(ret));
 	rank->memory = memory;
 	return EXIT_OK;
 }
@@ -109,13 +103,15 @@ static int prepare(struct timed_rank *rank, uint32_t number)
 static int open_rank(struct timed_devices *devices, uint64_t fabric, uint32_t number)
 {
 	struct timed_rank *rank = &devices->rank[devices->count];
+	char words[1024];
 	int ret;
 
 	rank->number = number;
 	ret = t3_device_open_rank(fabric, number, &rank->dev);
-	if (ret)
-		return complain(EXIT_FAIL, "rank %u of the fabric cannot be opened: %s", number,
-				strerror(-ret));
+	if (ret) {
+		t3_device_explain(NULL, ret, words, sizeof(words));
+		return complain(EXIT_FAIL, "rank %u of the fabric: %s", number, words);
+	}
 	devices->count++;
 	return prepare(rank, number);
 }

@@ -9,15 +9,6 @@
 
 /* --------------------------------------------------------------------- table */
 
-/* The collective, unless it is the usual one. */
-static void print_collective(const struct t3_timed_workload *w)
-{
-	if (w->collective != T3_TIMED_COLLECTIVE_ALL_REDUCE)
-		printf(", %s", t3_timed_collective_name(w->collective));
-	if (w->collective == T3_TIMED_COLLECTIVE_ALL_GATHER)
-		printf(" of a chunk that each computes");
-}
-
 static bool all_to_all(const struct timed_job *job)
 {
 	return job->setup.workload.collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
@@ -41,7 +32,10 @@ static void print_workload(const struct timed_job *job)
 	print_ranks(w);
 	printf(", in chunks of %" PRIu64 " x %" PRIu64 ", %" PRIu64 " bytes an element", rows,
 	       columns, w->element_bytes);
-	print_collective(w);
+	if (w->collective != T3_TIMED_COLLECTIVE_ALL_REDUCE)
+		printf(", %s", t3_timed_collective_name(w->collective));
+	if (w->collective == T3_TIMED_COLLECTIVE_ALL_GATHER)
+		printf(" of a chunk that each computes");
 }
 
 static void print_message(const struct timed_job *job)
@@ -81,7 +75,7 @@ static void print_parts(const struct t3_timed_workload *w)
 		printf("  made of the GEMM and the %s\n", t3_timed_collective_name(w->collective));
 }
 
-/* Nothing that the collective alone could be compared with has a GEMM. */
+/* The collective alone has no GEMM to be compared with. */
 static void print_speedup(const struct sim_figures *f, enum sim_config config)
 {
 	if (config == SIM_ALONE)
@@ -206,11 +200,6 @@ static const char *const phase_keys[T3_TIMED_PHASES] = {
 	"gemm", "reduce_scatter", "node_reduce_scatter", "node_all_gather", "all_gather",
 };
 
-static const char *phase_key(const struct timed_job *job, int phase)
-{
-	return phase == T3_TIMED_ALL_GATHER && all_to_all(job) ? "all_to_all" : phase_keys[phase];
-}
-
 static void put(json_t *object, const char *key, uint64_t value)
 {
 	json_object_set_new(object, key, json_integer((json_int_t)value));
@@ -267,6 +256,7 @@ static json_t *run_phases_to_json(const struct timed_job *job, enum t3_timed_pro
 {
 	const struct t3_timed_counters *c = &job->figures.counters[program];
 	json_t *object = json_object();
+	const char *key;
 	int phase;
 
 	for (phase = 0; phase < T3_TIMED_PHASES; phase++) {
@@ -276,7 +266,10 @@ static json_t *run_phases_to_json(const struct timed_job *job, enum t3_timed_pro
 			put(span, "start_ps",
 			    sim_phase_start(program, c, (enum t3_timed_phase)phase));
 			put(span, "end_ps", c->phase_end[phase]);
-			json_object_set(object, phase_key(job, phase), span);
+			key = phase_keys[phase];
+			if (phase == T3_TIMED_ALL_GATHER && all_to_all(job))
+				key = "all_to_all";
+			json_object_set(object, key, span);
 		}
 		json_decref(span);
 	}

@@ -139,19 +139,6 @@ static void print_lines(const struct all *all)
 			printf("node %u: %s\n", node, all->text[node]);
 }
 
-static int print_all(const struct all *all)
-{
-	int ret = 0;
-
-	if (all->args->common.json)
-		ret = print_json_line(all);
-	else
-		print_lines(all);
-	if (ret || fflush(stdout) || ferror(stdout))
-		return complain(EXIT_FAIL, "the output could not be written");
-	return EXIT_OK;
-}
-
 static int name_missing(const struct all *all)
 {
 	int ret = EXIT_OK;
@@ -176,7 +163,12 @@ static int show_all(struct all *all, struct top_sample *before)
 			break;
 		take(all, 0, -1, text, strlen(text));
 		free(text);
-		ret = print_all(all);
+		if (all->args->common.json)
+			ret = print_json_line(all);
+		else
+			print_lines(all);
+		if (ret || fflush(stdout) || ferror(stdout))
+			ret = complain(EXIT_FAIL, "the output could not be written");
 	}
 	return ret ? ret : name_missing(all);
 }
@@ -208,33 +200,25 @@ static int send_all(struct all *all, struct top_sample *before)
 	return ret;
 }
 
-static int run(struct all *all)
-{
-	struct top_sample before;
-	int ret = EXIT_OK;
-
-	if (!all->gather->place.node)
-		ret = gather_listen(all->gather, now_ns() + all->args->wait_ns);
-	if (!ret)
-		ret = top_take(all->devices, &before);
-	if (ret)
-		return ret;
-	ret = all->gather->place.node ? send_all(all, &before) : show_all(all, &before);
-	top_free(&before);
-	return ret;
-}
-
 int top_nodes(const struct tool_devices *devices, const struct top_args *args)
 {
 	struct all all = { .devices = devices, .args = args, .gather = gather_new(GATHER_TOP) };
+	struct top_sample before;
 	uint32_t node;
-	int ret;
+	int ret = EXIT_OK;
 
 	if (!all.gather)
 		return EXIT_FAIL;
 	all.gather->take = take;
 	all.gather->opaque = &all;
-	ret = run(&all);
+	if (!all.gather->place.node)
+		ret = gather_listen(all.gather, now_ns() + args->wait_ns);
+	if (!ret)
+		ret = top_take(devices, &before);
+	if (!ret) {
+		ret = all.gather->place.node ? send_all(&all, &before) : show_all(&all, &before);
+		top_free(&before);
+	}
 	for (node = 0; node < GATHER_NODES; node++)
 		free(all.text[node]);
 	gather_free(all.gather);

@@ -17,7 +17,7 @@ enum colors { PLAIN, GREEN, YELLOW, RED };
 struct screen {
 	const struct tool_devices *devices;
 	struct top_sample older, newer; /* changes between them are shown; ns 0: none yet */
-	char *text;			/* their text; NULL: none yet */
+	char *text;			/* text of the samples; NULL: none yet */
 	int first;			/* first line that is shown below the title */
 	int lines;			/* lines below the title */
 	enum top_order order;
@@ -64,20 +64,6 @@ static void draw_lines(struct screen *s)
 	s->lines = number - 1;
 }
 
-static void draw(struct screen *s)
-{
-	erase();
-	if (s->text)
-		draw_lines(s);
-	else
-		mvaddnstr(0, 0, MESSAGE, COLS);
-	mvaddnstr(LINES - 1, 0, help, COLS - 1);
-	if (s->paused)
-		addnstr("PAUSED", COLS > (int)sizeof(help) + 6 ? 6 : 0);
-	mvchgat(LINES - 1, 0, -1, A_REVERSE, PLAIN, NULL);
-	refresh();
-}
-
 static int show(struct screen *s)
 {
 	size_t size;
@@ -90,7 +76,16 @@ static int show(struct screen *s)
 		top_print(out, s->devices, &s->older, &s->newer, s->order);
 	if ((out && fclose(out)) || (!out && s->newer.counters.ns))
 		return complain(EXIT_FAIL, "no memory for the screen");
-	draw(s);
+	erase();
+	if (s->text)
+		draw_lines(s);
+	else
+		mvaddnstr(0, 0, MESSAGE, COLS);
+	mvaddnstr(LINES - 1, 0, help, COLS - 1);
+	if (s->paused)
+		addnstr("PAUSED", COLS > (int)sizeof(help) + 6 ? 6 : 0);
+	mvchgat(LINES - 1, 0, -1, A_REVERSE, PLAIN, NULL);
+	refresh();
 	return EXIT_OK;
 }
 
@@ -105,20 +100,6 @@ static void scroll_by(struct screen *s, int lines)
 		s->first = most;
 	if (s->first < 0)
 		s->first = 0;
-}
-
-static void obey_letter(struct screen *s, int key)
-{
-	if (key == 'q' || key == 'Q' || key == KEY_F(10) || key == KEY_ESCAPE)
-		s->ended = true;
-	else if (key == ' ' || key == 'Z')
-		s->paused = !s->paused;
-	else if (key == 'P')
-		s->order = TOP_BY_BUSY;
-	else if (key == 'M')
-		s->order = TOP_BY_MEMORY;
-	else if (key == 'N')
-		s->order = TOP_BY_PID;
 }
 
 static void obey(struct screen *s, int key)
@@ -136,8 +117,27 @@ static void obey(struct screen *s, int key)
 		return scroll_by(s, -s->lines);
 	case KEY_END:
 		return scroll_by(s, s->lines);
+	case 'q':
+	case 'Q':
+	case KEY_F(10):
+	case KEY_ESCAPE:
+		s->ended = true;
+		return;
+	case ' ':
+	case 'Z':
+		s->paused = !s->paused;
+		return;
+	case 'P':
+		s->order = TOP_BY_BUSY;
+		return;
+	case 'M':
+		s->order = TOP_BY_MEMORY;
+		return;
+	case 'N':
+		s->order = TOP_BY_PID;
+		return;
 	default:
-		obey_letter(s, key);
+		return;
 	}
 }
 
@@ -227,6 +227,14 @@ int top_screen(const struct tool_devices *devices, const struct top_args *args)
 		return complain(EXIT_FAIL,
 				"the terminal '%s' is not known here: set TERM, or take --batch",
 				getenv("TERM") ? getenv("TERM") : "");
+	if (!tigetstr("cup")) {
+		endwin();
+		delscreen(terminal);
+		return complain(
+			EXIT_FAIL,
+			"the terminal '%s' cannot move its cursor: set TERM, or take --batch",
+			getenv("TERM") ? getenv("TERM") : "");
+	}
 	set_up();
 	tool_before_message = leave;
 	ret = watch(&screen, args);

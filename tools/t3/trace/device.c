@@ -222,14 +222,26 @@ static void add_queue_event(struct place *place)
 				 place->line->event, fields_of(place));
 }
 
+/* "rank R to P KIND packet=N": the injected fault and the packet that it hit. Else "". */
+static void accident(const struct device_line *line, char *name, size_t size)
+{
+	char kind[24];
+
+	*name = '\0';
+	if (is(line, "link_accident") && sscanf(line->fields, "rank %*u to %*u %23s", kind) == 1)
+		snprintf(name, size, "%s of packet %u", kind, number_of(line, "packet"));
+}
+
 static void add_link_event(struct place *place)
 {
 	uint32_t peer = number_of(place->line, "to") % 256;
+	char name[48];
 
 	place->track.tid = TRACK_LINK_HW + peer;
 	perfetto_name_track(place->timeline, place->track, "link to rank %u", peer);
-	perfetto_instant(place->timeline, place->track, place->ns, "link", place->line->event,
-			 fields_of(place));
+	accident(place->line, name, sizeof(name));
+	perfetto_instant(place->timeline, place->track, place->ns, "link",
+			 *name ? name : place->line->event, fields_of(place));
 }
 
 void device_line_add(const struct device_line *line, struct perfetto *timeline, uint32_t pid,

@@ -14,8 +14,8 @@
 /* A message begins with its kind. */
 enum message {
 	ASK = 'C',   /* the time; the answer is an int64_t */
-	READY = 'R', /* its clock is read, so its command begins */
-	BRING = 'T', /* its timeline, as JSON */
+	READY = 'R', /* the node's clock is read, so the command begins there */
+	BRING = 'T', /* the node's timeline, as JSON */
 };
 
 struct trace_nodes {

@@ -21,57 +21,31 @@ struct recording {
 };
 
 /* Add the changes since the last sample, as rates. */
-static void add_counters(struct recording *r, const struct sample *now)
+static int look(struct recording *r)
 {
 	struct change change;
+	struct sample now;
 	uint32_t pid;
 	size_t i;
 
-	for (i = 0; i < r->devices.count; i++) {
-		pid = (uint32_t)r->devices.list[i].index + 1;
-		sample_change(&r->last, now, i, &change);
-		perfetto_counter(r->timeline, pid, (int64_t)now->ns, "stores/s",
-				 change_rate(&change, T3_DEVICE_STORES));
-		perfetto_counter(r->timeline, pid, (int64_t)now->ns, "link bytes/s sent",
-				 change_rate(&change, T3_DEVICE_LINK_TX_BYTES));
-		perfetto_counter(r->timeline, pid, (int64_t)now->ns, "queue bytes/s",
-				 change_rate(&change, T3_DEVICE_QUEUE_BYTES));
-		perfetto_counter(r->timeline, pid, (int64_t)now->ns, "tracker entries",
-				 (double)change.value[T3_DEVICE_TRACKER_LIVE]);
-		perfetto_counter(r->timeline, pid, (int64_t)now->ns, "virtual clock (ns)",
-				 (double)now->counters[i].vtime_ns);
-	}
-}
-
-static int look(struct recording *r)
-{
-	struct sample now;
-
 	if (sample_take(&r->devices, &now))
 		return EXIT_OWN_FAILURE;
-	if (r->last.counters)
-		add_counters(r, &now);
+	for (i = 0; r->last.counters && i < r->devices.count; i++) {
+		pid = (uint32_t)r->devices.list[i].index + 1;
+		sample_change(&r->last, &now, i, &change);
+		perfetto_counter(r->timeline, pid, (int64_t)now.ns, "stores/s",
+				 change_rate(&change, T3_DEVICE_STORES));
+		perfetto_counter(r->timeline, pid, (int64_t)now.ns, "link bytes/s sent",
+				 change_rate(&change, T3_DEVICE_LINK_TX_BYTES));
+		perfetto_counter(r->timeline, pid, (int64_t)now.ns, "queue bytes/s",
+				 change_rate(&change, T3_DEVICE_QUEUE_BYTES));
+		perfetto_counter(r->timeline, pid, (int64_t)now.ns, "tracker entries",
+				 (double)change.value[T3_DEVICE_TRACKER_LIVE]);
+		perfetto_counter(r->timeline, pid, (int64_t)now.ns, "virtual clock (ns)",
+				 (double)now.counters[i].vtime_ns);
+	}
 	sample_free(&r->last);
 	r->last = now;
-	return 0;
-}
-
-/* A device may be removed meanwhile. The command goes on without its counters. */
-static int run_command(struct recording *r, int *status)
-{
-	bool looking = true;
-	pid_t pid;
-	int ret;
-
-	ret = look(r);
-	if (!ret)
-		ret = child_start(r->args->command, &pid);
-	if (ret)
-		return ret;
-	while ((*status = child_wait_for(pid, r->args->sample_ns)) < 0)
-		looking = looking && !look(r);
-	if (looking)
-		look(r);
 	return 0;
 }
 
@@ -100,32 +74,18 @@ static long read_events(struct recording *r)
 	return count;
 }
 
-static json_t *facts_of(const struct recording *r, long events, uint64_t lost, int status)
+static int save(struct recording *r, long events, uint64_t lost, int status)
 {
-	json_t *devices = json_array();
+	json_t *devices = json_array(), *facts;
 	size_t i;
+	char text[320], more[160] = "";
+	int ret = 0;
 
 	for (i = 0; i < r->devices.count; i++)
 		json_array_append_new(devices, device_to_json(&r->devices.list[i]));
-	return json_pack("{s:s, s:I, s:I, s:i, s:o}", "clock", "CLOCK_MONOTONIC", "events",
-			 (json_int_t)events, "lost", (json_int_t)lost, "status", status, "devices",
-			 devices);
-}
-
-/* The others' timelines are in node 0's file. */
-static int write_timeline(struct recording *r, json_t *facts)
-{
-	return trace_nodes_own(r->nodes)
-		       ? 0
-		       : perfetto_write(r->timeline, r->args->output, json_incref(facts));
-}
-
-static int save(struct recording *r, long events, uint64_t lost, int status)
-{
-	json_t *facts = facts_of(r, events, lost, status);
-	char text[320], more[160] = "";
-	int ret;
-
+	facts = json_pack("{s:s, s:I, s:I, s:i, s:o}", "clock", "CLOCK_MONOTONIC", "events",
+			  (json_int_t)events, "lost", (json_int_t)lost, "status", status, "devices",
+			  devices);
 	if (trace_nodes_end(r->nodes, r->timeline, facts, more, sizeof(more))) {
 		json_decref(facts);
 		return EXIT_OWN_FAILURE;
@@ -133,7 +93,9 @@ static int save(struct recording *r, long events, uint64_t lost, int status)
 	snprintf(text, sizeof(text), "%ld events of %zu devices, %llu lost%s%s", events,
 		 r->devices.count, (unsigned long long)lost,
 		 lost ? ": a larger --buffer keeps them" : "", more);
-	ret = write_timeline(r, facts);
+	/* The timelines of the other nodes are in node 0's file. */
+	if (!trace_nodes_own(r->nodes))
+		ret = perfetto_write(r->timeline, r->args->output, json_incref(facts));
 	if (ret)
 		ret = complain(EXIT_OWN_FAILURE, "%s could not be written: %s", r->args->output,
 			       strerror(-ret));
@@ -161,13 +123,24 @@ static void name_devices(struct recording *r)
 
 static int record(struct recording *r)
 {
+	bool looking = true;
 	uint64_t lost;
 	long events;
 	int ret, status;
+	pid_t pid;
 
 	if (tracefs_start(&r->tracefs, r->args->buffer_kib))
 		return EXIT_OWN_FAILURE;
-	ret = run_command(r, &status);
+	ret = look(r);
+	if (!ret)
+		ret = child_start(r->args->command, &pid);
+	if (!ret) {
+		/* A device may be removed meanwhile. The command goes on without its counters. */
+		while ((status = child_wait_for(pid, r->args->sample_ns)) < 0)
+			looking = looking && !look(r);
+		if (looking)
+			look(r);
+	}
 	tracefs_stop(&r->tracefs);
 	events = ret ? 0 : read_events(r);
 	lost = tracefs_lost(&r->tracefs);
@@ -192,23 +165,6 @@ static int check_output(const char *path)
 	return 0;
 }
 
-/* Meet the other nodes, if there are any, and record. */
-static int begin(struct recording *r)
-{
-	int ret;
-
-	r->timeline = perfetto_new();
-	if (!r->timeline)
-		return complain(EXIT_OWN_FAILURE, "no memory for the timeline");
-	ret = trace_nodes_begin(r->args, &r->nodes);
-	if (!ret && !trace_nodes_own(r->nodes))
-		ret = check_output(r->args->output);
-	if (ret)
-		return EXIT_OWN_FAILURE;
-	name_devices(r);
-	return record(r);
-}
-
 int trace_run(const struct trace_args *args)
 {
 	struct recording r = { .args = args };
@@ -216,7 +172,22 @@ int trace_run(const struct trace_args *args)
 
 	if (devices_open(&(struct cmd_common){ 0 }, &r.devices))
 		return EXIT_OWN_FAILURE;
-	ret = begin(&r);
+	r.timeline = perfetto_new();
+	if (!r.timeline) {
+		ret = complain(EXIT_OWN_FAILURE, "no memory for the timeline");
+		goto out;
+	}
+	ret = trace_nodes_begin(args, &r.nodes);
+	if (!ret && !trace_nodes_own(r.nodes))
+		ret = check_output(args->output);
+	if (ret) {
+		ret = EXIT_OWN_FAILURE;
+		goto out;
+	}
+	name_devices(&r);
+	ret = record(&r);
+
+out:
 	trace_nodes_free(r.nodes);
 	perfetto_free(r.timeline);
 	sample_free(&r.last);
