@@ -251,7 +251,7 @@ def translator_suites_are_skipped():
 
 def parts_run_beside_each_other():
     """Each waits for the other, and their results come in order."""
-    meet = threading.Barrier(2, timeout=10)
+    meet = threading.Barrier(2, timeout=60)
 
     def part(number):
         meet.wait()
@@ -273,7 +273,7 @@ def at_the_same_time(wanted, jobs, work):
 def one_more_runs_beside_the_others():
     """With -j 2 three meet, whether one of them is listed as waiting or not. With -j 1 no two run at the
     same time."""
-    meet, running, most = threading.Barrier(3, timeout=10), [], []
+    meet, running, most = threading.Barrier(3, timeout=60), [], []
 
     def together(name):
         meet.wait()
@@ -293,12 +293,15 @@ def one_more_runs_beside_the_others():
 
 
 def the_place_for_those_that_wait_begins_with_them():
-    """It takes one of the others when there is none left."""
-    begun = []
+    """It takes one of the others when there is none left. The first three begin before any of them ends."""
+    begun, lock, meet = [], threading.Lock(), threading.Barrier(3, timeout=60)
 
     def work(name):
-        begun.append(name)
-        time.sleep(0.05)
+        with lock:
+            begun.append(name)
+            is_first = len(begun) <= 3
+        if is_first:
+            meet.wait()
         return [suites.Result(name, suites.PASS, None)]
 
     at_the_same_time(["options", "manual", "abi", suites.WAITING[0]], 2, work)
@@ -309,7 +312,7 @@ def those_that_build_come_last():
     """All others have ended then, but with -j 2 one that builds nothing, which meets the first of them."""
     quiet, wanted = suites.QUIET[0], [*suites.ALONE, suites.QUIET[0], "options"]
     for jobs, beside in ((2, {quiet}), (1, set())):
-        meet, running, ended, met = threading.Barrier(2, timeout=10), set(), [], set()
+        meet, running, ended, met = threading.Barrier(2, timeout=60), set(), [], set()
 
         def work(name):
             running.add(name)

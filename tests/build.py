@@ -12,6 +12,8 @@ import os
 import pathlib
 import re
 import shutil
+import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,9 @@ import time
 
 import loop
 from loop import BUILD, ROOT, Skip, check, expect, run
+
+sys.path.insert(0, str(ROOT / "tools/build"))
+import dev_watch  # pylint: disable=wrong-import-position
 
 CACHE = pathlib.Path(os.environ.get("T3_CACHE", ROOT / ".cache")).resolve()
 
@@ -74,7 +79,7 @@ def makes_at_once():
                                  stderr=subprocess.PIPE) for _ in range(2)]
         ended = [(make.wait(loop.SECONDS), *make.communicate()) for make in both]
     check([status for status, _, _ in ended] == [0, 0], "statuses", ended)
-    built = [len(re.findall("^  LD ", text, re.M)) for _, text, _ in ended]
+    built = [len(re.findall(r"\] Linking target \S+/t3-conformance$", text, re.M)) for _, text, _ in ended]
     check(sorted(built) == [0, 1], "one of them builds, the other one finds it built", ended)
 
 
@@ -86,6 +91,15 @@ def try_lock():
             return True
         except BlockingIOError:
             return False
+
+
+def another_entry_is_not_waited_for():
+    """While a clone builds one QEMU in the cache, another clone uses its own."""
+    with open(CACHE / ".lock-qemu", "a", encoding="utf-8") as every, \
+            open(CACHE / ".lock-qemu-0000000000", "a", encoding="utf-8") as other:
+        for lock in (every, other):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        expect(run("tools/build/qemu.sh"), 0)
 
 
 def shell_takes_options():
@@ -115,7 +129,7 @@ def clone_with_device(place, text):
     """A clone with this tree's objects, whose device says `text`."""
     copied_tree(place)
     shutil.copytree(BUILD / "qemu", place / ".build/qemu", symlinks=True)
-    source = place / "qemu-device/t3_pci.c"
+    source = place / "qemu-device/pci/pci.c"
     changed = source.read_text().replace("T3 accelerator: tracked and triggered output", text)
     check(changed != source.read_text(), "the device's description has another text")
     source.write_text(changed)
@@ -160,6 +174,33 @@ def moved_tree():
         check(log.count("CC ") == 1, "an edit compiles one file", log)
 
 
+def steps_of(tree):
+    """What ninja does for a program of that tree: {kind of step: how many}."""
+    result = run("make", "--no-print-directory", "-C", tree, "T3_BUILD=.build", f"T3_CACHE={CACHE}",
+                 ".build/t3-conformance")
+    expect(result, 0)
+    expect(run(tree / ".build/t3-conformance", "--list"), 0)
+    nowhere = [str(path) for path in (tree / ".build").iterdir() if not path.exists()]
+    check(not nowhere, "links lead somewhere, which Open MPI wants of the component's folder", nowhere)
+    return {kind: result[1].count(f"] {kind} ") for kind in ("Compiling", "Linking")}
+
+
+def programs_follow_their_tree():
+    """A tree that has moved compiles nothing again. A new source is found, and one that goes is left out."""
+    with folder() as place:
+        first, other = place / "first", place / "other"
+        copied_tree(first)
+        sources = len(list((ROOT / "tests/conformance").glob("*.c")))
+        check(steps_of(first) == {"Compiling": sources, "Linking": 1}, "a new tree", steps_of(first))
+        first.rename(other)
+        check((steps := steps_of(other)) == {"Compiling": 0, "Linking": 0}, "a moved tree", steps)
+        more = other / "tests/conformance/more.c"
+        more.write_text("int more(void);\n\nint more(void)\n{\n\treturn 1;\n}\n")
+        check((steps := steps_of(other)) == {"Compiling": 1, "Linking": 1}, "a new source", steps)
+        more.unlink()
+        check((steps := steps_of(other)) == {"Compiling": 0, "Linking": 1}, "a source has gone", steps)
+
+
 def moved_kernel():
     """The headers of a cache entry find each other after a move."""
     kernel = (BUILD / "kernel").resolve()
@@ -172,6 +213,21 @@ def moved_kernel():
             check(str(link.resolve()).startswith(str(place)), f"{link} leads out of the entry")
         for makefile in build.glob("Makefile"):
             check(str(CACHE) not in makefile.read_text(), f"{makefile} has a path of before")
+
+
+def surroundings_change_nothing():
+    """The scripts' language, modes and kernel do not come from the caller's environment."""
+    odd = {"LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8", "LANGUAGE": "tr", "CDPATH": "/", "ARCH": "mips",
+           "CROSS_COMPILE": "mips-", "KBUILD_OUTPUT": "/nonexistent", "KCFLAGS": "-Wrong",
+           "NINJA_STATUS": "%p", "TAR_OPTIONS": "--wrong"}
+    script = (". tools/build/common.sh; umask; locale charmap; cd tools; env; "
+              ": >\"$T3_BUILD/file\"; stat -c mode=%a \"$T3_BUILD/file\"")
+    with folder() as place:
+        done = subprocess.run(["bash", "-euc", script], cwd=ROOT, umask=0o077, text=True, check=True,
+                              capture_output=True, env={**os.environ, **odd, "T3_BUILD": str(place)})
+    expect((0, done.stdout, done.stderr), 0, r"\A0022\nUTF-8\n", "^mode=644$", "^LC_ALL=C.UTF-8$")
+    for name in odd:
+        check(name in ("LANG", "LC_ALL") or f"\n{name}=" not in done.stdout, f"{name} stays", done.stdout)
 
 
 # --- builds that go on -------------------------------------------------------
@@ -350,6 +406,91 @@ def folders_on_bad_disks():
             expect(result, 2, rf"^t3: cannot write to {place}/b/log \({why}.*set T3_BUILD to")
 
 
+def fresh_releases():
+    """make check-fresh knows two releases, and installs none for a user who is not root."""
+    for release in ("", "sid", "13", "trixie bookworm", "../trixie", "$(id)"):
+        expect(run("make", "check-fresh", env={"RELEASE": release}), 2,
+               rf"^t3: RELEASE must be bookworm or trixie \(Debian 12 or 13\); got '{re.escape(release)}'$")
+    with tempfile.TemporaryDirectory() as name:
+        place = pathlib.Path(name)
+        place.chmod(0o777)
+        shutil.copytree(ROOT / "tools/build", place / "tools/build")
+        expect(as_stranger(place / "tools", "env", "RELEASE=trixie", f"T3_BUILD={place}/b", f"T3_CACHE={place}/c",
+                           place / "tools/build/check-fresh.sh"), 1, "installs a Debian, and needs root for that$")
+
+
+ENTER = ". tools/build/check-fresh.sh; ROOT=$1; shift; inside \"$@\""
+
+
+def small_machine(place):
+    """A root with busybox, in which namespaces can be entered."""
+    if os.getuid() or run("unshare", "--mount", "--pid", "--fork", "true")[0]:
+        raise Skip("no namespaces can be made here")
+    for name in ("bin", "dev", "mnt", "proc", "root", "sys", "tmp"):
+        (place / name).mkdir(parents=True)
+    shutil.copy(os.path.realpath(shutil.which("busybox")), place / "bin/busybox")
+    for name in ("sh", "env", "umount", "rm", "ls", "sleep", "stat", "grep", "mount"):
+        (place / "bin" / name).symlink_to("busybox")
+
+
+FRESH = """
+. tools/build/check-fresh.sh
+install_tools() { :; }
+install_release() { cp -a "$T3_BUILD/small/." "$ROOT/"; }
+clone_head() { mkdir "$ROOT/root/t3"; }
+main
+"""
+
+
+def fresh_runs_end_clean():
+    """The machine goes when all passed, and at a signal, with all that runs in it. One that failed stays."""
+    with folder() as place:
+        small_machine(place / "small")
+        env = {"RELEASE": "bookworm", "T3_BUILD": str(place), "T3_CACHE": str(place / "c")}
+        make = place / "small/bin/make"
+        for text, status, said in (("true", 0, "^made check$"), ('test "$1" = run', 1, "^t3: make check failed on a fresh"
+                                   "(.|\n)*the fresh bookworm stays in .*/root until")):
+            make.write_text(f"#!/bin/sh\necho made $1; {text}\n")
+            make.chmod(0o755)
+            expect(run("bash", "-c", FRESH, env=env), status, "^made run$", said)
+            check((place / "fresh/bookworm").exists() == bool(status), "the machine")
+            check((place / "log/fresh-bookworm.log").read_text() == "made run\nmade check\n", "its log")
+        make.write_text("#!/bin/sh\necho made $1; sleep 987654\n")
+        process = subprocess.Popen(["bash", "-c", FRESH], cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                                   env={**os.environ, **env})
+        while "made run" not in (line := process.stdout.readline()):
+            check(line, "it begins")
+        process.send_signal(signal.SIGTERM)
+        check(process.communicate(timeout=60)[0] == "" and process.returncode == 130, "how it ended", process.returncode)
+        check(not (place / "fresh/bookworm").exists(), "the machine of a run that was stopped")
+
+
+def fresh_machine_is_apart():
+    """It has a /dev, processes and mounts of its own. They end with the script, even if that is killed."""
+    with folder() as place:
+        small_machine(place / "root")
+        env = {"RELEASE": "trixie", "T3_BUILD": str(place / "b"), "T3_CACHE": str(place / "c")}
+        enter = ["bash", "-c", ENTER, "sh", place / "root"]
+        before, mounts = os.stat("/dev/null"), pathlib.Path("/proc/self/mountinfo").read_text()
+        result = run(*enter, "rm /dev/null; echo text >/dev/null; stat -c %F /dev/null; ls /dev; mount; "
+                     "echo $(ls /proc | grep -c ^[1-9]) processes; grep SigIgn: /proc/self/status; exit 7", env=env)
+        expect(result, 7, "^regular file$", r"^fd\nfull\nnull\nptmx\npts\nrandom\nshm\nstderr\nstdin\nstdout\ntty\n"
+               r"urandom\nzero$", r"^[3-6] processes$", r" on /dev type tmpfs")
+        ignored = int(re.search(r"^SigIgn:\t(\w+)$", result[1], re.M)[1], 16)
+        check(not ignored & (1 << signal.SIGINT - 1 | 1 << signal.SIGTERM - 1), "it ignores signals", result[1])
+        check(len(re.findall(" on /", result[1])) == 6, "it has the mounts of this machine", result[1])
+        check(os.stat("/dev/null") == before, "/dev/null of this machine changed")
+        for ending in (signal.SIGTERM, signal.SIGKILL):
+            process = subprocess.Popen([*map(str, enter), "echo ready; sleep 987654"], cwd=ROOT, text=True,
+                                       stdout=subprocess.PIPE, env={**os.environ, **env})
+            check(process.stdout.readline() == "ready\n", "it begins")
+            process.send_signal(ending)
+            # All that runs there holds its end of the pipe.
+            check(process.communicate(timeout=60)[0] == "" and process.returncode == -ending, "how it ended",
+                  process.returncode)
+        check(pathlib.Path("/proc/self/mountinfo").read_text() == mounts, "mounts are left")
+
+
 def folders_of_others():
     """The folder of another user: the same. The parent is readable for strangers, as /root may not
     be."""
@@ -386,7 +527,7 @@ def failures_are_explained():
     with folder() as place:
         for said, text in (("cc: No space left on device", "the disk is full"),
                            ("E: Could not get lock /var/lib/dpkg/lock", "another apt or dpkg"),
-                           ("Temporary failure resolving 'deb.debian.org'", "cannot be reached"),
+                           ("Temporary failure resolving 'example.org'", "cannot be reached"),
                            ("404  Not Found", "names a file that the mirror does not have"),
                            ("E: Unable to locate package x", "run apt-get update")):
             script = (f". tools/build/common.sh; fails() {{ echo \"{said}\"; return 3; }}; "
@@ -410,9 +551,117 @@ def failures_show_their_log():
         expect(run("python3", "-c", tell, str(place / "none")), 0, "No such file")
 
 
-TESTS = [strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, failures_show_their_log,
-         suites_run_beside_each_other, make_waits, makes_at_once, stopped_build_goes_on, qemu_selector, arch_selector,
-         arch_of_a_folder, foreign_packages, moved_kernel, moved_tree,
+# A child writes an error in pieces, as QEMU does, and the program its results meanwhile.
+IN_PIECES = """
+import os, sys, time
+os.write(2, b"child: ")
+os.write(1, b"1..2\\nok 1 - first\\n")
+os.write(2, b"it has no ")
+os.write(1, b"ok 2 - sec")
+time.sleep(0.2)
+os.write(2, b"disk\\nchild: it en")
+os.write(1, b"ond\\n")
+if not os.fork():
+    time.sleep(30)
+    os.write(2, b"later")
+"""
+
+
+def results_have_lines_of_their_own():
+    """Whatever a child of the program writes to its errors meanwhile. A child that lives on is not waited
+    for, and a program that does not end is ended."""
+    tap = ("import sys, pathlib; sys.path.insert(0, 'tools/build'); import check; "
+           "check.LOGS = pathlib.Path(sys.argv[1]); "
+           "found = check.tap_program('x/pieces', [sys.executable, '-c', sys.argv[2]], seconds=float(sys.argv[3])); "
+           "print(*(f'{result.status} {result.name}' for result in found), sep='\\n')")
+    with folder() as place:
+        expect(run("python3", "-c", tap, place, IN_PIECES, "60"), 0, r"^\[x/pieces\] 2 passed \(",
+               r"^passed x/pieces/first\npassed x/pieces/second$")
+        lines = (place / "x-pieces.log").read_text().splitlines()
+        check(sorted(lines) == ["1..2", "child: it en", "child: it has no disk", "ok 1 - first", "ok 2 - second"],
+              "the log", lines)
+        endless = "import os\nwhile True: os.write(2, b'no end')"
+        expect(run("python3", "-c", tap, place, endless, "1"), 0, r"^failed x/pieces \(ended with status -1\)$")
+        check((place / "x-pieces.log").read_text().endswith("\n# no end after 1.0 s\n"), "what the log says")
+
+
+def changes_of_dev_are_noticed():
+    """By the suites that ran then: something becomes something else, goes, or is new and a file. Devices
+    that come and go are none of it."""
+    names = {name: (stat.S_IFCHR, os.makedev(*numbers), 0o666, 0, 0) for name, numbers in dev_watch.ALWAYS.items()}
+    before = {**names, "fd": (stat.S_IFLNK, 0, 0o777, 0, 0), "sda": (stat.S_IFBLK, os.makedev(8, 0), 0o660, 0, 6)}
+    file, device = (stat.S_IFREG, 0, 0o644, 0, 0), (stat.S_IFCHR, os.makedev(1, 3), 0o600, 0, 0)
+    for now, said in (({**before, "null": file}, "/dev/null was device 1:3, mode 666 of 0:0, and is an ordinary file"),
+                      ({**before, "null": device}, "/dev/null was .*, and is device 1:3, mode 600 of 0:0$"),
+                      ({**before, "sda": file}, "/dev/sda was device 8:0, .*, and is an ordinary file"),
+                      ({name: before[name] for name in before if name != "zero"}, "^/dev/zero has gone$"),
+                      ({name: before[name] for name in before if name != "fd"}, "^/dev/fd has gone$"),
+                      ({**before, "made": file}, "^/dev/made is new, and an ordinary file, mode 644 of 0:0$"),
+                      ({**before, "sdb": device}, None), ({name: names[name] for name in names}, "fd has gone")):
+        found = [sentence for _, sentence in dev_watch.complaints(before, now)]
+        check(bool(said) == (len(found) == 1) and (not said or re.search(said, found[0])), said, found)
+    check(not list(dev_watch.wrong_devices(before)), "devices are right", before)
+    check(re.fullmatch("/dev/null must be the character device 1:3, and is an ordinary file, .*",
+                       *dev_watch.wrong_devices({**before, "null": file})), "a wrong one is named")
+    with folder() as place:
+        said = []
+        (place / "null").touch()
+        with dev_watch.Watch(lambda: "series paper", said.append, place) as watch:
+            (place / "null").unlink()
+            (place / "null").mkdir()
+            (place / "shm").mkdir()
+            (place / "shm/file").touch()
+        check(said == watch.found and len(said) == 1
+              and re.fullmatch(r"/dev/null was an ordinary file, .* \(while series paper ran\)", said[0]), "watch", said)
+
+
+# A suite that changes /dev, as the watch sees it.
+CHANGES = """
+import pathlib, sys
+sys.path.insert(0, "tools/build")
+import check
+looks, changed = check.dev_watch.look, []
+check.LOGS = pathlib.Path(sys.argv[1])
+check.dev_watch.look = lambda root="/dev": {**looks(root), **({"made": (0o100000, 0, 0o644, 0, 0)} if changed else {})}
+check.run_suites = lambda wanted, jobs: changed.extend(wanted) or [check.Result("a/test", check.PASS, check.LOGS)]
+for wanted in ([], ["a"]):
+    print([(result.name, result.status) for result in check.run_watched(wanted, 1)])
+"""
+
+
+def a_run_in_which_dev_changes_fails():
+    """Though all its tests have passed. One in which nothing changes does not."""
+    with folder() as place:
+        expect(run("python3", "-c", CHANGES, place), 0, r"^\[\('a/test', 'passed'\)\]$",
+               r"^\[dev\] /dev/made is new, .*\n\[\('a/test', 'passed'\), \('dev \(it has changed\)', 'failed'\)\]$")
+        check("/dev/made is new, and an ordinary file" in (place / "dev.log").read_text(), "its log")
+
+
+def unread_variables_are_refused():
+    """At once, with the nearest right name; what make and compilers know by custom is taken, and an outer
+    make's variables are its own."""
+    for given, near in (("RANK=8", "RANKS"), ("ranks=8", "RANKS"), ("SHAP=2x2x2", "SHAPE"), (f"T3_{'BULID'}=x", "T3_BUILD"),
+                        ("KERNL=7.3", "KERNEL"), ("GDB_COMMAND=x", "GDB_COMMANDS"), ("FOO=", "")):
+        name = given.partition("=")[0]
+        for goal in ("run", "try", "help"):
+            result = run("make", "-n", goal, given)
+            expect(result, 2, f"nothing here reads the variable '{name}'" +
+                   (f"; did you mean {near}\\?" if near else "\\?") + " `make help` lists")
+            check(len(result[2].splitlines()) == 1 and not result[1], "one sentence", result)
+    expect(run("make", "-n", "help", "x';y;'=1"), 2, "nothing here reads the variable")
+    for given in ("V=1", "CC=gcc", "CFLAGS=-O1", "LDFLAGS=-s", "RANKS=8", "CMD=t3 list", "T3_JOBS=1", "T3_WIDE=2x4",
+                  "DESTDIR=/x", "VM_OPTIONS=--iommu"):
+        expect(run("make", "-n", "help", given), 0)
+    expect(run("make", "-n", "help", "OUTER=1", env={"MAKELEVEL": "1"}), 0)
+
+
+TESTS = [unread_variables_are_refused, strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, failures_show_their_log,
+         fresh_releases, fresh_machine_is_apart, fresh_runs_end_clean,
+         results_have_lines_of_their_own, changes_of_dev_are_noticed, a_run_in_which_dev_changes_fails,
+         surroundings_change_nothing,
+         suites_run_beside_each_other, make_waits, makes_at_once, another_entry_is_not_waited_for,
+         stopped_build_goes_on, qemu_selector, arch_selector,
+         arch_of_a_folder, foreign_packages, moved_kernel, moved_tree, programs_follow_their_tree,
          clones_share_a_cache, shell_takes_options]
 
 if __name__ == "__main__":

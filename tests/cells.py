@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""make check-matrix: which cells it runs, what it counts, how results are kept, and README's table
-of them; TAP on stdout.
+"""make check-matrix: which cells it runs, what it counts, how results are kept, and their table;
+TAP on stdout.
 
 usage: cells.py [NAME...]     (default: all tests)
 """
@@ -78,7 +78,7 @@ echo 7.3.4+deb13-amd64 >.build/linux-7.3/kernel/release
 case $2 in guest) echo "$GUEST" ;; *) echo "7 passed, 0 failed, 1 skipped" ;; esac
 """
 
-README_TEXT = f"before\n{machines.BEGIN}\n{machines.END}\nafter\n"
+PAGE_TEXT = f"before\n{machines.BEGIN}\n{machines.END}\nafter\n"
 
 
 def small_tree(place):
@@ -88,7 +88,7 @@ def small_tree(place):
     for name in ("matrix.py", "machines.py"):
         shutil.copy(ROOT / "tools/build" / name, place / "tools/build")
     (place / "tools/packaging/VERSION").write_text("9.8.7\n")
-    (place / "README.md").write_text(README_TEXT)
+    (place / "tests/machines.md").write_text(PAGE_TEXT)
     (place / "tests/machines.json").write_text('{"cells": []}\n')
     (place / "bin/make").write_text(MAKE)
     (place / "bin/make").chmod(0o755)
@@ -121,9 +121,9 @@ def cells_are_kept_and_shown():
                for cell in found] == [("debian", "10.0", 26, 1), ("7.3", "10.2", 26, 1)], "cells", found)
         check(found[0]["accel"] == "tcg" and found[0]["result"]["version"] == "9.8.7"
               and found[0]["host"].startswith("Debian "), "facts", found[0])
-        readme = (place / "README.md").read_text()
-        check("| 7.3.4+deb13 | 10.2.2 | " in readme and "| 26 | 1 | 1 |" in readme
-              and readme.startswith("before\n") and readme.endswith("after\n"), "table", readme)
+        page = (place / "tests/machines.md").read_text()
+        check("| 7.3.4+deb13 | 10.2.2 | " in page and "| 26 | 1 | 1 |" in page
+              and page.startswith("before\n") and page.endswith("after\n"), "table", page)
         expect(run(place / "tools/build/machines.py", "check", env={"T3_BUILD": str(place)}), 0)
 
 
@@ -165,7 +165,7 @@ def parts_of_cells_are_not_kept():
         check(json.loads((place / "part.json").read_text())["cells"][0]["result"]["suites"]
               == ["guest"], "its own file")
         check(json.loads((place / "tests/machines.json").read_text()) == {"cells": []}, "kept")
-        check((place / "README.md").read_text() == README_TEXT, "README")
+        check((place / "tests/machines.md").read_text() == PAGE_TEXT, "page")
         for wrong in ("7.3/", "7.3/ten", "$(id)", "7.3/10"):
             expect(run_matrix(place, wrong), 2, "a cell is KERNEL or KERNEL/QEMU, as in 7.3 or 7.3/10.2")
 
@@ -222,24 +222,24 @@ def difference_is_found():
     """Lint fails where someone has changed the table, the file, or removed the markers."""
     cells = [{**key(), "result": RESULT}, {**key("debian"), "result": None}]
     with folder() as place:
-        path, readme = place / "machines.json", place / "README.md"
+        path, page = place / "machines.json", place / "machines.md"
         machines.store(path, cells)
-        readme.write_text(README_TEXT)
-        machines.write_table(path, readme)
-        machines.check_table(path, readme)
-        good = readme.read_text()
+        page.write_text(PAGE_TEXT)
+        machines.write_table(path, page)
+        machines.check_table(path, page)
+        good = page.read_text()
         changed = copy.deepcopy(cells)
         changed[0]["result"]["failed"] = 0
         for text, listed, wanted in ((good.replace("| 1 |", "| 0 |"), cells, "run `make machines`"),
                                      (good, changed, "run `make machines`"),
                                      (good, cells[:1], "run `make machines`"),
                                      (good.replace(machines.END, ""), cells, "has no lines")):
-            readme.write_text(text)
+            page.write_text(text)
             machines.store(path, listed)
-            with mock.patch.object(machines, "README", readme), \
+            with mock.patch.object(machines, "PAGE", page), \
                     mock.patch.object(machines, "MACHINES", path):
                 try:
-                    machines.check_table(path, readme)
+                    machines.check_table(path, page)
                     said = ""
                 except machines.Wrong as error:
                     said = str(error)

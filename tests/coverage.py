@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Run test programs that were built with --coverage; what of the core they reach.
+"""Run the test programs that were built with --coverage; what of the core they reach.
 
-usage: coverage.py [--fuzz] [--html] PROGRAM...
+usage: coverage.py [--fuzz] [--html]
 
 Prints lines and branches for each file of qemu-device/core, what was not reached,
 and the totals. Exits 1 when a program fails or a total is below its threshold.
@@ -16,25 +16,35 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-TREE = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "cov"
+BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
+TREE = BUILD / "cov"
+OBJECTS = BUILD / "native/qemu-device/core/libt3core-counted.a.p"
 LINES, BRANCHES = 95.0, 90.0
 PROGRAM_SECONDS = 600
 
 
+def built_programs(fuzz):
+    """The programs of tests/coverage/meson.build."""
+    patterns = ("fuzz/fuzz_*.c",) if fuzz else ("unit/test_core_*.c", "unit/test_sim_*.c", "spec/test_*.c")
+    names = sorted(path.stem for pattern in patterns for path in (ROOT / "tests").glob(pattern)
+                   if not path.stem.startswith("test_core_threads"))
+    return [BUILD / "coverage" / name for name in (names if fuzz else [*names, "conformance-native"])]
+
+
 def inputs(program):
     """The folders of a target's inputs that exist."""
-    target = pathlib.Path(program).name
-    places = (ROOT / "tests/fuzz/corpus" / target, TREE.parent / "fuzz/out" / target / "found")
+    target = program.name
+    places = (ROOT / "tests/fuzz/corpus" / target, BUILD / "fuzz/out" / target / "found")
     return [place for place in places if place.exists()]
 
 
 def run_programs(programs, fuzz):
     """Names of the programs that failed. Counts of earlier runs are deleted first."""
-    for old in TREE.rglob("*.gcda"):
+    for old in OBJECTS.glob("*.gcda"):
         old.unlink()
     failed = []
     for program in programs:
-        log = pathlib.Path(program + ".log")
+        log = pathlib.Path(f"{program}.log")
         with open(log, "wb") as output:
             status = subprocess.run([program, *(inputs(program) if fuzz else [])],
                                     stdin=subprocess.DEVNULL, stdout=output,
@@ -48,9 +58,9 @@ def run_programs(programs, fuzz):
 def gcovr(html):
     """(per-file figures, uncovered lines and branches by file)."""
     summary, full = TREE / "summary.json", TREE / "full.json"
-    subprocess.run(["gcovr", "--root", ROOT, "--object-directory", TREE / "qemu-device",
+    subprocess.run(["gcovr", "--root", ROOT, "--object-directory", OBJECTS,
                     "--filter", "qemu-device/core/", "--json-summary", summary, "--json", full,
-                    *(["--html-details", TREE / "report.html"] if html else []), TREE / "qemu-device"],
+                    *(["--html-details", TREE / "report.html"] if html else []), OBJECTS],
                    cwd=ROOT, check=True, timeout=300)
     missed = {}
     for entry in json.loads(full.read_text())["files"]:
@@ -88,14 +98,14 @@ def arguments():
                         "corpus and what was found; no thresholds")
     parser.add_argument("--html", action="store_true", help="leave the whole report in "
                         ".build/cov/report.html")
-    parser.add_argument("program", nargs="+")
     return parser.parse_args()
 
 
 def main():
     given = arguments()
     fuzz = given.fuzz
-    failed = run_programs(given.program, fuzz)
+    TREE.mkdir(exist_ok=True)
+    failed = run_programs(built_programs(fuzz), fuzz)
     summary, missed = gcovr(given.html)
     print(f"{'':14s} {'lines':>19s}   {'branches':>19s}")
     for entry in sorted(summary["files"], key=lambda entry: entry["filename"]):

@@ -27,7 +27,7 @@ class Place:
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=BUILD, prefix="test-"))
-        (self.folder / "fuzz").mkdir()
+        (self.folder / "fuzzers").mkdir()
         return self
 
     def __exit__(self, *_):
@@ -35,7 +35,7 @@ class Place:
 
     def fuzz(self, target, script, *arguments):
         """(status, output) of a run of this target alone."""
-        program = self.folder / "fuzz" / target
+        program = self.folder / "fuzzers" / target
         program.write_text('#!/bin/bash\nfor word; do\n[[ $word != -artifact_prefix=* ]] || '
                            f'set -- "$1" "$2" "${{word#*=}}"\ndone\n{script}\n')
         program.chmod(0o755)

@@ -41,6 +41,8 @@ FORMS = [
     ("DMA_BUF_INVALIDATE", "linux/dma-buf.h",
      "void dma_buf_invalidate_mappings(struct dma_buf *dma_buf);",
      "void dma_buf_move_notify(struct dma_buf *dma_buf);"),
+    ("SYSTEM_DFL_WQ", "linux/workqueue.h", "extern struct workqueue_struct *system_dfl_wq;",
+     "extern struct workqueue_struct *system_unbound_wq;"),
     ("ALLOC_OBJ", "linux/slab.h", "#define kzalloc_obj(P, ...) \\",
      "#define kzalloc(...)\t\t\t\talloc_hooks(kzalloc_noprof(__VA_ARGS__))"),
 ]
@@ -384,7 +386,7 @@ def newest_may_be_missing():
     with folder() as place:
         tree = place / "tree"
         (tree / "tools/build").mkdir(parents=True)
-        for name in ("check.py", "batch.py", "machines.py"):
+        for name in ("check.py", "batch.py", "dev_watch.py", "machines.py"):
             shutil.copy(ROOT / "tools/build" / name, tree / "tools/build")
         for status, wanted in ((77, 0), (100, 0), (1, 1)):
             script = tree / "tools/build/kernel.sh"

@@ -22,7 +22,7 @@ import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 T3 = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "t3"
-SECONDS = 30
+SECONDS = 50  # of a launch. What must not be waited for takes 60
 FULL = 45056  # bytes of a pipe of 65536: lines of up to 3000 bytes may leave a part of each page
 
 
@@ -137,17 +137,78 @@ def a_missing_command_is_reported(place):
 
 
 def the_status_is_of_the_first_that_failed(place):
-    start = time.monotonic()
-    run(place, 7, "-n", "3",
+    run(place, 7, "-n", "3", "--grace", "60",
         script='case $T3_RANK in 1) exit 7;; *) sleep 0.5; exit $((T3_RANK + 40));; esac',
         out=[], err=["t3: rank 1 ended with status 7", "t3: rank 0 ended with status 40",
                      "t3: rank 2 ended with status 42"])
-    assert time.monotonic() - start < 4
 
 
 def a_rank_that_failed_counts_before_the_timeout(place):
     run(place, 3, "-n", "2", "--timeout", "0.5", "--grace", "20", script="[ $T3_RANK = 1 ] || exit 3; exec sleep 60",
         out=[], err="t3: rank 0 ended with status 3\nt3: the timeout of 0.5 s has passed\n.*rank 1 was ended.*")
+
+
+def cause(of, how, rank="$T3_RANK"):
+    """As libt3 leaves it before the rank gives up."""
+    return f'ln -s "{of} {how}" "$T3_LAUNCH_DIR/cause-{rank}"'
+
+
+def the_first_cause_is_first(place):
+    """Ranks that give up end before the rank that they blame; one blames another one that does."""
+    done = subprocess.run(
+        [T3, "launch", "-n", "4", "--grace", "20", "--", "sh", "-c",
+         f'case $T3_RANK in 0) {cause(1, "gone")}; exit 1;; 1) {cause(3, "gone")}; exit 2;; '
+         f'2) {cause(3, "gone")}; exit 3;; '
+         f'3) while [ "$(ls {place}/*/cause-* 2>/dev/null | wc -l)" != 3 ]; do sleep 0.02; done; sleep 0.5; exit 4;; esac'],
+        capture_output=True, text=True, check=False, timeout=SECONDS, env={**os.environ, "TMPDIR": str(place)})
+    lines = done.stderr.splitlines()
+    assert done.returncode == 4 and lines[0] == "t3: rank 3 ended with status 4", done
+    assert sorted(lines[1:3]) == ["t3: rank 1 ended with status 2, because of rank 3",
+                                  "t3: rank 2 ended with status 3, because of rank 3"], done
+    assert lines[3:] == ["t3: rank 0 ended with status 1, because of rank 1"], done
+
+
+def a_late_rank_is_named(place):
+    run(place, 5, "-n", "2", "--grace", "0.3", out=[],
+        script=f'[ $T3_RANK = 0 ] || exec sleep 60; {cause(1, "late")}; exit 5',
+        err="t3: rank 1 is late: rank 0 gave up because of it\n"
+            "t3: rank 0 ended with status 5, because rank 1 was late\n"
+            "t3: rank 1 still runs: it gets SIGTERM\nt3: rank 1 was ended by signal 15 .Terminated.")
+    with mock.patch.dict(os.environ, {"T3_NODE": "1", "T3_NODES": "2", "MASTER_ADDR": "node0"}):
+        run(place, 5, "-n", "1", "--nodes", script=f'{cause(0, "late")}; exit 5',
+            err="t3: rank 1 ended with status 5, because rank 0 was late")
+
+
+def a_rank_that_left_does_not_hold_the_news_for_ever(place):
+    run(place, 5, "-n", "2", "--grace", "0.3", out=[],
+        script=f'[ $T3_RANK = 0 ] || exec sleep 60; {cause(1, "gone")}; exit 5',
+        err="t3: rank 1 has left the others and still runs: rank 0 gave up because of it\n"
+            "t3: rank 0 ended with status 5, because of rank 1\n"
+            "t3: rank 1 still runs: it gets SIGTERM\nt3: rank 1 was ended by signal 15 .Terminated.")
+
+
+def false_causes_are_no_causes(place):
+    """A rank may leave any link: its own number, none of the ranks, no number, a ring of two."""
+    for wrong in ("0 gone", "2 gone", "-1 late", " 1 late", "1 lat", "x", "1", "99999999999999999999 late"):
+        run(place, 5, "-n", "2", script=f'[ $T3_RANK = 0 ] || exec sleep 0.1; '
+            f'ln -s -- "{wrong}" "$T3_LAUNCH_DIR/cause-0"; exit 5',
+            err="t3: rank 0 ended with status 5(\nt3: rank 1 ended with status 0)?")
+    run(place, 5, "-n", "2", script=cause("$((1 - T3_RANK))", "gone") + "; exit 5",
+        err="(t3: rank . ended with status 5, because of rank .\n?){2}")
+
+
+def a_rank_on_its_way_out_is_waited_for(place):
+    """Rank 0 fails when the pipe of rank 1 closes, and rank 1 takes its time to end after that."""
+    crash = "import os, signal; held = os.memfd_create('held'); os.posix_fallocate(held, 0, 1 << 27); " \
+            "assert held < 9; os.kill(os.getpid(), signal.SIGKILL)"  # files close from the last one on
+    (place / "crash.py").write_text(crash)
+    for _ in range(5):
+        os.mkfifo(place / "pipe")
+        run(place, 128 + 9, "-n", "2", out=[], script=f'if [ $T3_RANK = 0 ]; then cat {place}/pipe >/dev/null; exit 1; '
+            f'fi; exec 9>{place}/pipe; exec {sys.executable} {place}/crash.py',
+            err=r"t3: rank 1 was ended by signal 9 \(Killed\)\nt3: rank 0 ended with status 1")
+        (place / "pipe").unlink()
+    (place / "crash.py").unlink()
 
 
 def a_signal_ends_a_rank(place):
@@ -163,7 +224,7 @@ def ranks_that_go_on_get_sigterm(place):
                      "t3: rank 1 still runs: it gets SIGTERM", "t3: rank 2 still runs: it gets SIGTERM",
                      "t3: rank 1 was ended by signal 15 (Terminated)",
                      "t3: rank 2 was ended by signal 15 (Terminated)"])
-    assert 0.3 <= time.monotonic() - start < 10
+    assert time.monotonic() - start >= 0.3
 
 
 def ranks_that_ignore_sigterm_are_killed(place):
@@ -257,21 +318,17 @@ def much_output_is_all_there(place):
 
 
 def leftover_processes_do_not_block_the_end(place):
-    start = time.monotonic()
-    run(place, 0, "-n", "1", "--label", script="sleep 5 & echo x", out=["[0] x"])
-    assert time.monotonic() - start < 4
+    run(place, 0, "-n", "1", "--label", script="sleep 60 & echo x", out=["[0] x"])
 
 
 def endless_output_does_not_stop_the_clock(place):
     """The pipe is never empty: it has a megabyte, and four that write."""
     write = "import fcntl, os; fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 1 << 20); os.fork(); os.fork()\n" \
             "while True: os.write(1, b'\\n' * 65536)"
-    start = time.monotonic()
     done = subprocess.run([T3, "launch", "-n", "1", "--label", "--timeout", "0.5", "--", sys.executable,
                            "-c", write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
                           timeout=SECONDS, env={**os.environ, "TMPDIR": str(place)})
     assert done.returncode == 124, done.returncode
-    assert time.monotonic() - start < 5, time.monotonic() - start
 
 
 def pipe_bytes(pipe):

@@ -7,9 +7,11 @@ the program tests/mpi/mpi_collectives.c compares T3's results with those that it
 """
 
 import functools
+import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,6 +68,7 @@ RING = {
     "memory": DEVICE_MEMORY,
     "memory-threads": f"{DEVICE_MEMORY} threads",
     "threads": "mpirun -n 4 --mca coll_t3_verbose 1 mpi_threads 10",
+    "found": "mpirun -n 2 t3 mpi && ! OMPI_MCA_mca_base_component_path=/tmp t3 mpi",
 }
 
 
@@ -99,6 +102,14 @@ def without_a_device_mpi_alloc_mem_gives_ordinary_memory(_place):
     must("MPI_Alloc_mem of 1048581 bytes is ordinary memory: device 1: " in text, text)
 
 
+def a_communicator_without_a_name_has_a_number(_place):
+    status, text = on_host(COMPONENT, "--mca", "coll_t3_verbose", "10")
+    must(status == 0 and passed(text, 2), text)
+    # Open MPI 5 gives a name to each.
+    must(re.search(r"allreduce on (communicator \d+ \(unnamed\)|MPI COMM \d+ \w+ FROM \d+) is passed on: ", text), text)
+    must(" on  is " not in text, text)
+
+
 def another_version_of_open_mpi_is_refused(place):
     wrong = place / COMPONENT.name
     data = COMPONENT.read_bytes()
@@ -108,6 +119,89 @@ def another_version_of_open_mpi_is_refused(place):
     must(status == 0 and passed(text, 2), text)
     must(re.search(r"built for Open MPI v9\.\d+, but this is Open MPI v\d.* It is not used", text), text)
     must("calls by T3" not in text, text)
+
+
+def t3_mpi(home, *launcher, status=0, options=(), **env):
+    """What `t3 mpi` says for a user with that home, where Open MPI looks for components, too."""
+    env = {"LD_LIBRARY_PATH": str(BUILD), "HOME": str(home), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader", "OMPI_MCA_plm": "isolated",
+           **{name if name.isupper() else f"OMPI_MCA_{name}": value for name, value in env.items()}}
+    ended, text = execute([*launcher, BUILD / "t3", "mpi", *options], env)
+    must(status in (ended, None), text)
+    return text
+
+
+PATH = "mca_base_component_path"
+# Complaints of PMIx 5 about folders that are Open MPI's.
+PMIX_COMPLAINS = re.compile("has bad prefix|component_path MCA variable")
+USUAL = "SYS_DEFAULT:USER_DEFAULT"
+
+
+def t3_says_whether_open_mpi_has_it_and_why_not(place):
+    place = place.resolve()
+    components = place / ".openmpi/components"
+    components.mkdir(parents=True)
+    here = components / COMPONENT.name
+    text = t3_mpi(place, status=1)
+    must(re.search(rf"^t3: mca_coll_t3\.so is in none of the folders where Open MPI v\d\S+ looks: \S+:{components}\. "
+                   "`make mpi` makes it$", text, re.M), text)
+    shutil.copy(COMPONENT, here)
+    for text in (t3_mpi(place), t3_mpi(place, **{PATH: f"{BUILD}:{USUAL}"}), t3_mpi(place, coll="basic,t3"),
+                 t3_mpi(place, coll="^tuned")):
+        must(re.search(rf"^Open MPI v\d\S+ has the component coll t3: ({here}|{COMPONENT})$", text, re.M), text)
+    text = t3_mpi(place, status=1, **{PATH: "/nonexistent"})
+    must(re.search(rf"does not look where {here} is\. It looks in /nonexistent, because OMPI_MCA_{PATH} says so\. "
+                   rf"Before mpirun: export OMPI_MCA_{PATH}=/\S+:{components}$", text, re.M), text)
+    must("has the component" in t3_mpi(place, **{PATH: text.split("=")[-1].strip()}), text)
+    for said, env in (("coll is ^tuned,t3, which leaves t3 out", {"coll": "^tuned,t3"}),
+                      ("coll is basic,tuned, which leaves t3 out", {"coll": "basic,tuned"}),
+                      ("coll_t3_priority is -1, which turns the component off", {"coll_t3_priority": "-1"})):
+        text = t3_mpi(place, status=1, **env)
+        must(said in text, text)
+    # Open MPI 5 looks no further.
+    text = t3_mpi(place, status=None, **{PATH: f"/nonexistent:{USUAL}"})
+    must("has the component" in text or f"{here} is not found, because the folder /nonexistent comes before it in "
+         "Open MPI's path and cannot be read: No such file" in text, text)
+    found = json.loads(t3_mpi(place, options=["--json"]))
+    must((found["used"], found["component"], found["priority"]) == (True, str(here), 60) and "error" not in found
+         and found["path"].endswith(f":{components}") and re.match(r"Open MPI v\d", found["open_mpi"]), found)
+    found, _ = json.JSONDecoder().raw_decode(t3_mpi(place, options=["--json"], status=1, coll="^t3"))
+    must((found["used"], found["error"]) == (False, "Open MPI's parameter coll is ^t3, which leaves t3 out"), found)
+    text = t3_mpi(place, coll_t3_priority="7")
+    must("its priority is 7: tuned, with 30, is asked first" in text, text)
+    data = here.read_bytes()
+    at = data.index(b"coll_t3 for Open MPI v") + len(b"coll_t3 for Open MPI v")
+    here.write_bytes(data[:at] + b"9" + data[at + 1:])
+    text = t3_mpi(place, status=1)
+    must(re.search(rf"{here} was built for Open MPI v9\.\d+\. and this is Open MPI v\d\S+: build it again", text), text)
+    here.write_bytes(data[:200])
+    text = t3_mpi(place, status=1)
+    must(f"{here} cannot be loaded: " in text, text)
+    (place / "libmpi.so.40").write_bytes(b"")
+    text = t3_mpi(place, status=1, LD_LIBRARY_PATH=f"{place}:{BUILD}")
+    must("there is no Open MPI here that can be used: " in text and "libmpi.so.40: file too short" in text, text)
+
+
+def what_t3_says_under_mpirun_is_so(place):
+    """Debian 13's mpirun hides the component, unless the path is set before. Debian 12's does not."""
+    components = place.resolve() / ".openmpi/components"
+    components.mkdir(parents=True)
+    shutil.copy(COMPONENT, components)
+    launcher = ["mpirun", "--oversubscribe", "-n", "2"]
+    must("has the component" in t3_mpi(place, *launcher, **{PATH: USUAL}), "with a path")
+    env = {"LD_LIBRARY_PATH": str(BUILD), "HOME": str(place), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_plm": "isolated"}
+    status, text = execute([*launcher, "--mca", "coll_t3_verbose", "1", MEMORY, "ordinary"], env)
+    must(status == 0, text)
+    is_there = "coll:t3: " in text
+    text = t3_mpi(place, *launcher, status=0 if is_there else 1)
+    if is_there:
+        return
+    must("mpirun of Open MPI 5 sets it to PMIx's folder where the user has not set it" in text, text)
+    advised = re.search("Before mpirun: export (.*)$", text, re.M)[1]
+    status, text = execute([*launcher, "--mca", "coll_t3_verbose", "1", MEMORY, "ordinary"],
+                           {**env, **dict(word.split("=", 1) for word in advised.split())})
+    must(status == 0 and "coll:t3: " in text and not PMIX_COMPLAINS.search(text), text)
 
 
 def wrong_parameters_are_named(_place):
@@ -138,6 +232,13 @@ def t3_does_what_it_can_and_the_results_are_right(_place):
     # Of three ranks two have devices. T3 has done nothing but the calls among those.
     must(sums[0] == 0 and 0 < sums[1] == sums[2] < sums[3], text)
     must("another rank says: No such device" in text, text)
+    must(not PMIX_COMPLAINS.search(text), text)
+
+
+def t3_says_of_the_image_that_it_is_there(_place):
+    status, text = ring()["found"]
+    must(status == 0 and len(re.findall(r"^Open MPI v\S+ has the component coll t3: /usr/lib/", text, re.M)) == 2, text)
+    must(re.search(r"It looks in /tmp, because OMPI_MCA_mca_base_component_path says so\. Before", text), text)
 
 
 def mpi_alloc_mem_is_device_memory(_place):

@@ -32,11 +32,16 @@ class Shape:
 
 
 def seconds():
-    return 150 * Shape.slow
+    return 300 * Shape.slow
 
 
 def come_back():
     return f"for i in $(seq 8); do {Shape.program} && echo good again && exit; sleep 1; done; exit 1"
+
+
+# A job in the background has come far enough, or has ended.
+IN_THE_MIDDLE = ("until grep -q 'state=ARM.* epoch=[2-9]' /sys/kernel/debug/accel/*/spaces || ! kill -0 $!; do "
+                 "sleep 0.2; done; echo begun")
 
 
 def far_job(timeout):
@@ -46,7 +51,7 @@ def far_job(timeout):
 
 
 def job():
-    return (f"echo begun; {far_job(seconds() // 2)}; "
+    return (f"{far_job(seconds() // 2)} & {IN_THE_MIDDLE}; wait $!; "
             f'echo "job: $? $(tail -n 1 /tmp/out)"; {come_back()}')
 
 
@@ -80,6 +85,10 @@ class Node:
                     return int(path.parent.name)
         raise AssertionError(f"there is no QEMU of {self.folder}")
 
+    def log(self):
+        """What its QEMU has reported."""
+        return (self.folder / "qemu.log").read_text(encoding="utf-8", errors="replace")
+
     def signal(self, number):
         os.kill(self.qemu(), number)
 
@@ -110,12 +119,15 @@ def expect_error(node):
 
 
 def a_stopped_node_is_an_error_on_both_and_comes_back():
+    """The others find it silent, and it them when it goes on, however busy the host is."""
     with some_nodes("node-stopped", job()) as (nodes, _):
         for node in nodes:
             node.await_line("^begun$")
-        time.sleep(3 * Shape.slow)
         nodes[1].signal(signal.SIGSTOP)
-        time.sleep(SILENCE)
+        end = time.monotonic() + seconds()
+        while "the connection to node 1 has ended: the node is silent" not in nodes[0].log():
+            check(time.monotonic() < end, "node 1 is found silent", nodes[0].log())
+            time.sleep(0.1)
         nodes[1].signal(signal.SIGCONT)
         for node in nodes:
             expect_error(node)
@@ -124,19 +136,22 @@ def a_stopped_node_is_an_error_on_both_and_comes_back():
             check(re.search("^good again$", node.text, re.M), "the next job", node.text)
 
 
-def a_killed_node_is_an_error_and_may_be_started_again():
-    with some_nodes("node-killed", job()) as (nodes, meet):
+def a_killed_node_is_an_error_and_may_be_started_again(killed=1):
+    with some_nodes(f"node-killed-{killed}", job()) as (nodes, meet):
         for node in nodes:
             node.await_line("^begun$")
-        time.sleep(3 * Shape.slow)
-        nodes[1].signal(signal.SIGKILL)
-        for node in nodes[:1] + nodes[2:]:
+        nodes[killed].signal(signal.SIGKILL)
+        for node in nodes[:killed] + nodes[killed + 1:]:
             expect_error(node)
-        nodes[1].end(125)
-        nodes[1] = Node(1, meet, "node-killed", come_back())
+        nodes[killed].end(125)
+        nodes[killed] = Node(killed, meet, f"node-killed-{killed}", come_back())
         for node in nodes:
             node.end(0)
             check(re.search("^good again$", node.text, re.M), "the next job", node.text)
+
+
+def so_may_node_0_which_has_the_switch():
+    a_killed_node_is_an_error_and_may_be_started_again(killed=0)
 
 
 def a_full_disk_and_a_wrong_clock_hinder_nobody():
@@ -148,6 +163,20 @@ def a_full_disk_and_a_wrong_clock_hinder_nobody():
             node.end(0)
             check(re.search("^good$", node.text, re.M), "the job", node.text)
         check("2001" in nodes[1].text and nodes[1].text.count("100%") == 2, "the fault", nodes[1].text)
+
+
+def a_node_that_stands_still_for_less_than_its_time_ends_no_job():
+    """For longer than a connection bears by default, and than a link sends again."""
+    script = (f"t3 gemm-rs --nodes --ranks {Shape.nodes * Shape.ranks} --iters 20 --timeout {seconds() // 2} & "
+              f"{IN_THE_MIDDLE}; wait $!; echo job: $?")
+    with some_nodes("node-still", script, "--node-timeout", "60") as (nodes, _):
+        nodes[0].await_line("^begun$")
+        nodes[1].signal(signal.SIGSTOP)
+        time.sleep(SILENCE)
+        nodes[1].signal(signal.SIGCONT)
+        for node in nodes:
+            check(node.await_line("^job: ") == "job: 0\n", "the job goes on", node.text)
+            node.end(0)
 
 
 def others_outlive_the_spaces_that_a_stopped_node_keeps():
@@ -167,8 +196,10 @@ def others_outlive_the_spaces_that_a_stopped_node_keeps():
 
 
 TESTS = [a_stopped_node_is_an_error_on_both_and_comes_back,
+         a_node_that_stands_still_for_less_than_its_time_ends_no_job,
          others_outlive_the_spaces_that_a_stopped_node_keeps,
          a_killed_node_is_an_error_and_may_be_started_again,
+         so_may_node_0_which_has_the_switch,
          a_full_disk_and_a_wrong_clock_hinder_nobody]
 
 if __name__ == "__main__":

@@ -230,6 +230,46 @@ def a_node_that_is_started_again_has_not_failed():
         check(node.failed == (1, 8, "ended with status 8"), "it fails again", node.failed)
 
 
+def came(folder, node):
+    """The node comes to the folder. Returns the meeting as a context, and its part of the fabric."""
+    opts = argparse.Namespace(node=node, nodes=2, ranks=1, no_devices=False, own_fabrics=False)
+    return vm_meet.meeting(folder, node, 2, lambda folder: vm_span.facts(opts, folder))
+
+
+def node_0_comes_back_to_its_fabric():
+    """However it ended, as long as another node is there. Nobody else may read the identity."""
+    with place() as folder:
+        with came(folder, 1) as one:
+            seen = set()
+            for left in ("left 125", "followed 125", "left 0"):
+                with came(folder, 0) as zero:
+                    seen.add(zero.fact(0, "fabric"))
+                    check(one.missing("fabric") == [1] and one.fact(0, "fabric") in seen, "node 1 sees it")
+                    mode = (folder / "fabric-uuid").stat().st_mode & 0o777
+                    check(mode == 0o600, f"mode {mode:o}")
+                    zero.left = left
+                one.failure()  # it looks whether node 0 has come again
+            check(len(seen) == 1, "one fabric", seen)
+        check(not folder.exists(), "the folder is left")
+
+
+def a_fabric_of_a_killed_job_is_not_taken_again():
+    """Whoever comes first. The old identity is whole, cut off, or a link."""
+    old = "6f1d2c3e-0000-4000-8000-0123456789ab"
+    for first, text in ((0, f"{old}\n"), (1, f"{old}\n"), (1, old[:7]), (1, None)):
+        with place() as folder:
+            folder.mkdir(mode=0o700)
+            if text is None:
+                (folder / "fabric-uuid").symlink_to("/etc/hostname")
+            else:
+                (folder / "fabric-uuid").write_text(text)
+            (folder / "node-0").write_text(f"ranks 1\nfabric {old}\nnodes 2\nup\n")
+            (folder / ".fabric.new").touch()
+            with came(folder, first), came(folder, 1 - first) as second:
+                found = second.fact(0, "fabric")
+            check(found != old and re.fullmatch("[0-9a-f-]{36}", found), f"node {first} first: {found}")
+
+
 @contextlib.contextmanager
 def output_pipe():
     """A text file like sys.stdout, and the pipe's end to read from."""
@@ -311,6 +351,14 @@ def wrong_use_is_told():
                             (["cluster", "--fabric-opts", "timed=on,iothread=", "--", "true"],
                              "--fabric-opts iothread= is not for a fabric of several nodes"),
                             (["cluster", "--grace", "-1", "--", "true"], "--grace must be"),
+                            (["cluster", "--node-timeout", "0.9", "--", "true"],
+                             "--node-timeout must be 1 to 60 seconds; got 0.9"),
+                            (["cluster", "--node-timeout", "61", "--", "true"], "must be 1 to 60 seconds"),
+                            (["cluster", "--node-timeout", "nan", "--", "true"], "must be 1 to 60 seconds"),
+                            (["cluster", "--node-timeout", "9", "--own-fabrics", "--", "true"],
+                             "--node-timeout is for a fabric of several nodes"),
+                            (["cluster", "--fabric-opts", "timed=on,node-timeout=9000", "--", "true"],
+                             "is the option --node-timeout, in seconds"),
                             (["cluster", "--meet", "/tmp/x", "--", "true"], "--meet"),
                             (["node", "--node", "0", "--nodes", "2", "--", "true"], "--meet DIR"),
                             (["node", "--nodes", "2", "--", "true"], "--node is missing")):
@@ -328,6 +376,9 @@ def one_fabric_has_the_ranks_of_all_nodes():
               "nodes": [{"ranks": ranks, "address": {"type": "unix", "path": f"/x/fabric-{node}"}}
                         for node, ranks in enumerate((2, 3, 1))]}
     check(json.loads(text) == wanted, "the object", text)
+    span = vm_span.Span(pathlib.Path("/x"), 1, [2, 3, 1], "some-uuid", 1.5)
+    *_, text = span.fabric_object("f0", "topology=full,ranks=6,timed=on,workers=0,inject=drop rank=1")
+    check(json.loads(text) == {**wanted, "node-timeout": 1500}, "the object", text)
     check(span.device_properties("memory-size=64M") == ",keys=fabric", "keys are allowed")
     check(not span.device_properties("keys=off"), "the user's word on keys")
 
@@ -343,7 +394,7 @@ def a_node_does_not_outlive_its_launcher():
                 check(time.monotonic() < end, "the node does not come")
                 time.sleep(0.05)
             launcher.kill()
-            said = launcher.communicate(timeout=20)[1]  # until the node closes it
+            said = launcher.communicate(timeout=60)[1]  # until the node closes it
         check("the launcher is gone, so node 0 is ended" in said, "what it says", said)
         check(not folder.exists(), "the folder is left")
 
@@ -413,7 +464,8 @@ TESTS = [launchers_say_who_a_node_is, unsound_nodes_are_refused, a_job_has_a_fol
          a_folder_that_others_may_use_is_refused,
          a_command_begins_and_a_vm_ends_when_all_are_there,
          a_node_that_is_done_gives_others_their_time, a_failure_has_its_grace_and_its_status,
-         a_node_that_is_started_again_has_not_failed, lines_stay_whole,
+         a_node_that_is_started_again_has_not_failed, node_0_comes_back_to_its_fabric,
+         a_fabric_of_a_killed_job_is_not_taken_again, lines_stay_whole,
          a_reader_who_stops_does_not_stop_the_clock, a_reader_who_pauses_gets_all, wrong_use_is_told,
          one_fabric_has_the_ranks_of_all_nodes, a_signal_leaves_no_process_locked,
          a_cluster_names_the_node_that_failed_by_itself,

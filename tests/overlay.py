@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """What QEMU's source gets before it is built: each hook says for which versions it is, and is
-applied there; TAP on stdout. Builds nothing.
+applied there; its devices; TAP on stdout. Builds nothing.
 
 usage: overlay.py [NAME...]     (default: all tests)
 """
@@ -12,7 +12,7 @@ import sys
 
 import loop
 from build import CACHE, folder
-from loop import ROOT, Skip, check, expect, run
+from loop import BUILD, ROOT, Skip, check, expect, run
 
 TABLE = re.compile(r'^QEMU_HOOKS="\n(.*?)^"$', re.M | re.S)
 
@@ -52,46 +52,55 @@ def versions_are_compared_by_number():
 # Hooks that say that they ran; what the real ones do is seen in the cache.
 STUBS = "\n".join(f"{hook}() {{ echo applied {hook}; }}" for hook in hooks()) + """
 insert_after() { :; }
+QEMU_HOOKS=${TABLE:-$QEMU_HOOKS}
 qemu_fitting_hooks "$SOURCE"
 """
 
-CXL = "list = cxl_fmws_get_all_sorted();\n"
 UPSTREAM = "    full->section = section;\n"
 
 
-def source(place, version, cputlb="", cxl=""):
+def source(place, version, cputlb=""):
     for name, text in (("VERSION", f"{version}\n"), ("accel/tcg/cputlb.c", cputlb), ("qapi/qom.json", ""),
-                       ("hw/acpi/cxl.c", cxl), ("tests/qtest/meson.build", ""), ("hw/meson.build", "")):
+                       ("tests/qtest/meson.build", ""), ("hw/meson.build", "")):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
     return str(place)
 
 
 # As the real ones, qapi_fabric's output goes to a file.
-def applied(place, *facts):
-    result = overlay(STUBS, SOURCE=source(place, *facts))
+def applied(place, *facts, **more):
+    result = overlay(STUBS, SOURCE=source(place, *facts), **more)
     expect(result, 0)
     text = result[1] + (place / "qapi/qom.json").read_text()
     return sorted(re.findall(r"^applied (\w+)$", text, re.M)), result[1]
 
 
+def table(**ends):
+    """QEMU_HOOKS with other last versions of some hooks."""
+    return "\n".join(f"{hook} {first} {ends.get(hook, last)}"
+                     for hook, (first, last) in hooks().items())
+
+
 def hooks_of_their_versions():
     """All where their versions fit. Where one does not, the source shows that it is not needed."""
     every = sorted(hooks())
+    for version in ("10.0.13", "10.2.2"):
+        with folder() as place:
+            names, said = applied(place, version)
+            check(names == every and "does without" not in said, version, said)
     with folder() as place:
-        names, said = applied(place, "10.0.13")
-        check(names == [name for name in every if name != "qemu_without_cxl"], "10.0", names)
-        check("QEMU 10.0 does without the hook qemu_without_cxl" in said, "said", said)
-        names, said = applied(place, "10.2.2", "", CXL)
-        check(names == every and "does without" not in said, "10.2", names)
+        names, said = applied(place, "10.2.2", UPSTREAM, TABLE=table(qemu_tlb_sections="10.1"))
+        check(names == [name for name in every if name != "qemu_tlb_sections"], "one hook less", names)
+        check("QEMU 10.2 does without the hook qemu_tlb_sections" in said, "said", said)
 
 
 def unknown_versions_are_refused():
     """A newer or older QEMU ends with the hook that nobody has looked at."""
-    for version, facts, hook in (("11.1.2", (UPSTREAM, ""), "qapi_fabric"), ("9.2.0", ("", ""), "qapi_fabric"),
-                                 ("10.0.1", ("", CXL), "qemu_without_cxl")):
+    older = {"TABLE": table(qemu_tlb_sections="10.1")}
+    for version, more, hook in (("11.1.2", {}, "qapi_fabric"), ("9.2.0", {}, "qapi_fabric"),
+                                ("10.2.1", older, "qemu_tlb_sections")):
         with folder() as place:
-            result = overlay(STUBS, SOURCE=source(place, version, *facts))
+            result = overlay(STUBS, SOURCE=source(place, version), **more)
             expect(result, 1, rf"this QEMU is not supported: its version is {version.rpartition('.')[0]}, "
                    rf"the hook {hook} is for \d+\.\d+ to \d+\.\d+, and nothing shows")
             check("applied" not in result[1], "nothing is changed", result[1])
@@ -124,7 +133,6 @@ def upstream_mend_is_seen():
 MARKS = [("qapi_fabric", "qapi/qom.json", "'struct': 'T3FabricProperties'"),
          ("qemu_places", "hw/t3/meson.build", "t3_place"),
          ("qemu_devices", "configs/devices/x86_64-softmmu/t3.mak", "CONFIG_Q35=y"),
-         ("qemu_without_cxl", "hw/cxl/cxl-host-stubs.c", "cxl_fmws_get_all_sorted(void) { return NULL"),
          ("qemu_tlb_sections", "accel/tcg/cputlb.c", "full->section = section;"),
          ("qemu_code_protection", "accel/tcg/tb-maint.c", "page_protect_code(pd, paddr)"),
          ("qemu_direct_stores", "accel/tcg/cputlb.c", "static uint64_t st_pieces(")]
@@ -175,10 +183,25 @@ def cached_sources_have_them():
     print(f"# looked at {', '.join(sorted(entry.name for entry in entries))}")
 
 
+# --- its devices ---------------------------------------------------------------
+
+def listed_devices_are_there():
+    """Each device of the table in tools/vm/devices.md is one of the QEMU that is used."""
+    rows = re.findall(r"^\| [^|]+ \| (`[^|]+) \|$", (ROOT / "tools/vm/devices.md").read_text(), re.M)
+    wanted = set(re.findall(r"`([\w-]+)`", " ".join(rows)))
+    qemu = BUILD / "qemu/qemu-system-x86_64"
+    if not qemu.exists():
+        raise Skip("no QEMU is built")
+    said = run(qemu, "-device", "help")
+    expect(said, 0)
+    there = set(re.findall(r'^name "([^"]+)"', said[1], re.M))
+    check(len(wanted) > 15 and wanted <= there, "not there", wanted - there)
+
+
 TESTS = [each_hook_has_versions, versions_are_compared_by_number, hooks_of_their_versions,
          unknown_versions_are_refused, build_takes_fitting_hooks, upstream_mend_is_seen,
          key_follows_each_hook,
-         cached_sources_have_them]
+         cached_sources_have_them, listed_devices_are_there]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

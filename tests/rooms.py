@@ -32,13 +32,14 @@ HOUSE = {"rooms.txt": LIST, "low/low.h": LOW_H, "low/low.c": LOW_C,
 
 
 def built(folder, files):
+    files = {name: text for name, text in files.items() if text is not None}
     for name, text in files.items():
         path = folder / "house" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     for name in files:
         if name.endswith(".c"):
-            made = (folder / "objects" / name).with_suffix(".o")
+            made = folder / "objects/house.p" / (name.replace("/", "_") + ".o")
             made.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run(["cc", "-c", "-I", folder / "house", "-o", made,
                             folder / "house" / name], check=True)
@@ -129,15 +130,59 @@ def wrong_ups():
 
 def unknown_line():
     finds(["house/rooms.txt:6: neither 'ROOM: ROOMS', 'up ROOM -> ROOM: struct NAME', "
-           "'private ROOM -> ROOM' nor 'at most N up': down high"], {"rooms.txt": LIST + "down high\n"})
+           "'private ROOM -> ROOM', 'in ROOM: NAMES', 'without FOLDER' nor 'at most N up': "
+           "down high"], {"rooms.txt": LIST + "down high\n"})
+
+
+FLAT = {"rooms.txt": "low:\nhigh: low\nin low: low types.h\nin high: types high\n",
+        "types.h": "struct type;\n", "types.c": '#include "types.h"\n',
+        "low.h": "void low(void);\n",
+        "low.c": '#include "types.h"\n#include "low.h"\nvoid low(void) { }\n',
+        "high.c": '#include "low.h"\nvoid high(void);\nvoid high(void) { low(); }\n'}
+
+
+def flat(expected, changes):
+    """As finds(), in a house without folders."""
+    empty = {name: None for name in HOUSE if name != "rooms.txt"}
+    finds(expected, {**empty, **FLAT, **changes})
+
+
+def files_of_a_flat_house_have_rooms():
+    flat([], {})
+    flat(['house/low.c: room low must not use high (high)'],
+         {"low.c": "void high(void);\nvoid low(void);\nvoid low(void) { high(); }\n"})
+    flat(["house/rooms.txt: room attic.c is not listed"], {"attic.c": "int attic;\n"})
+    flat(["house/rooms.txt:5: there is no cellar"],
+         {"rooms.txt": FLAT["rooms.txt"] + "in low: cellar\n"})
+    flat(["house/rooms.txt:5: low is placed twice"],
+         {"rooms.txt": FLAT["rooms.txt"] + "in low: low\n"})
+
+
+def a_folder_is_left_out():
+    flat([], {"rooms.txt": FLAT["rooms.txt"] + "without tests\n", "tests/test.c": "int test;\n"})
+    finds(["house/rooms.txt: room tests is not listed"], {"tests/test.c": "int test;\n"})
+
+
+def inner_house():
+    """A house inside this one is one room, with the headers at its top alone."""
+    inner = {"inner/rooms.txt": "deep:\n", "inner/inner.h": "void deep(void);\n",
+             "inner/deep/deep.h": "", "inner/deep/deep.c": "void deep(void);\nvoid deep(void) { }\n",
+             "rooms.txt": LIST.replace("high: low", "inner:\nhigh: low inner")}
+    use = HIGH_C + "void more(void);\nvoid more(void) { deep(); }\n"
+    finds([], {**inner, "high/high.c": '#include "inner/inner.h"\n' + use})
+    finds(['house/high/high.c: #include "inner/deep/deep.h": it is not at the top of its house'],
+          {**inner, "high/high.c": '#include "inner/deep/deep.h"\n' + HIGH_C})
+    finds(['house/low/low.c: room low must not use inner (#include "inner/inner.h")'],
+          {**inner, "low/low.c": '#include "inner/inner.h"\n' + LOW_C})
 
 
 def missing_object():
-    finds(["objects/high/high.o is missing: build first"], {}, "objects/high/high.o")
+    finds(["objects: high.c has no object file: build first"], {}, "objects/house.p/high_high.c.o")
 
 
 TESTS = [sound_house, forbidden_include, forbidden_call, private_header, circle, unlisted_room,
-         empty_room, room_listed_twice, too_many_ups, wrong_ups, unknown_line, missing_object]
+         empty_room, room_listed_twice, too_many_ups, wrong_ups, unknown_line,
+         files_of_a_flat_house_have_rooms, a_folder_is_left_out, inner_house, missing_object]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

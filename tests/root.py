@@ -93,20 +93,66 @@ int main(void)
 	return 0;
 }
 """
+# It stores to an aperture, and stops with the output in its memory.
+STORES = """#include <t3.h>
+#include <stdint.h>
+
+static void show(volatile float *memory)
+{
+	__asm__ volatile("" ::"r"(memory) : "memory");
+}
+
+int main(void)
+{
+	const struct t3_segment_desc desc = {
+		.op = DRM_T3_OP_ADD, .dtype = DRM_T3_F32, .updates = 1, .rows = 1, .row_bytes = 64,
+		.pitch = 64, .tile_rows = 1, .tile_row_bytes = 64, .init = DRM_T3_INIT_IDENTITY,
+	};
+	struct t3_buffer *buffer;
+	struct t3_device *dev;
+	struct t3_space *space;
+	volatile float *aperture;
+	void *memory;
+
+	if (t3_device_open_index(0, &dev) || t3_buffer_create(dev, 4096, &buffer) ||
+	    t3_buffer_map(buffer, &memory) || t3_space_create(dev, buffer, 1, &space) ||
+	    t3_local_map(space, &desc) || t3_arm(space, 1) ||
+	    t3_wait_armed(space, 1, t3_deadline(10000000000)))
+		return 1;
+	aperture = (volatile float *)t3_space_aperture(space);
+	for (int i = 0; i < 16; i++)
+		aperture[i] = 10 + i;
+	if (t3_wait(space, 1, 0, T3_DELIVERED, t3_deadline(10000000000)))
+		return 2;
+	show(memory);
+	return 0;
+}
+"""
+GDB = """cc -g -o stores stores.c $(pkg-config --cflags --libs libt3)
+for check in '' check; do T3_DEBUG=$check gdb -nx -batch -iex 'set debuginfod enabled off' \
+-ex 'handle SIGSEGV nostop noprint pass' -ex 'break show' -ex run -ex 'print memory[0]@3' \
+-ex 'set var memory[1] = 7' -ex 'print memory[0]@3' -ex 'up' -ex 'print *aperture' -ex continue stores; done
+"""
+GDB_SAID = (r"^\$1 = \{10, 11, 12\}\n\$2 = \{10, 7, 12\}\n(?:.*\n)*?Cannot access memory at address .*\n"
+            r".*exited normally\]\n")
+
+
 HERE = {"gdb": """gdb -nx -batch -iex 'set debuginfod enabled off' -ex 'break main' -ex run -ex 'print 6*7' \
 compiled""",
         "strace": "strace -f -o trace t3 list >/dev/null && grep -q /dev/accel/accel0 trace && echo traced",
         "perf": "perf stat -e task-clock true 2>&1 | grep task-clock",
-        "mpirun": "mpirun -n 3 sh -c 'echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE'"}
+        "mpirun": f"""mpirun -n 3 sh -c 'echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE'
+mpirun -n 2 {BUILD}/mpi/mpi_memory ordinary >said 2>&1; ! grep -E "has bad prefix|MCA variable" said || exit 3"""}
 SAID = {"gdb": r"^\$1 = 42", "strace": "^traced$", "perf": "task-clock",
         "mpirun": r"\A(?=[\s\S]*^rank 0 of 3$)(?=[\s\S]*^rank 1 of 3$)(?=[\s\S]*^rank 2 of 3$)"}
 
 
 # What the VM has of its own, and the name that it has in the small image.
 OWN = """ls -1A /run /tmp /var/tmp; hostname; getent hosts $(hostname); ls -1 /dev/pts; unshare -r id -u
-lsmod | grep -o ^t3; cat /proc/1/comm"""
-OWN_SAID = (r"^/run:\nlock\nt3\n\n/tmp:\n\n/var/tmp:\nt3-guest\n127.0.0.1 +.*t3-guest\nptmx\n0\nt3\n"
-            "init$")
+lsmod | grep -o ^t3; cat /proc/1/comm; bash -c 'paste - <(echo two) <<<one >/dev/stdout'"""
+IN_TMP = f"{ROOT.parts[2]}\n" if ROOT.parts[1] == "tmp" else ""  # this tree
+OWN_SAID = (rf"^/run:\nlock\nt3\n\n/tmp:\n{IN_TMP}\n/var/tmp:\nt3-guest\n127.0.0.1 +.*t3-guest\nptmx\n0\nt3\n"
+            "init\none\ttwo$")
 
 
 def programs_of_the_host_work():
@@ -130,6 +176,59 @@ def programs_of_the_host_work():
         print(f"# {name} is not installed")
 
 
+def gdb_reads_the_memory_below_an_aperture():
+    """Of a program whose stores are checked, too. What gdb reads or writes in the aperture would count."""
+    if not shutil.which("gdb"):
+        raise loop.Skip("gdb is not installed")
+    with place() as folder:
+        (folder / "stores.c").write_text(STORES)
+        result = vm("gdb", "--root", "host", "--ranks", "2", "--", "sh", "-c", GDB, cwd=folder)
+        expect(result, 0)
+        found = re.findall(GDB_SAID, result[1], re.M)
+        check(len(found) == 2, f"{len(found)} of 2 runs of gdb", result[1] + result[2])
+
+
+CPP = """#include <iostream>
+#include <stdexcept>
+#include <t3.h>
+
+int main()
+{
+	struct t3_device_list *list;
+
+	try {
+		if (t3_device_list(&list))
+			throw std::runtime_error("no devices");
+		std::cout << "C++: " << t3_device_list_count(list) << " devices" << std::endl;
+		t3_device_list_free(list);
+		throw std::logic_error("caught");
+	} catch (const std::logic_error &error) {
+		std::cout << error.what() << std::endl;
+	}
+}
+"""
+LOST = "status 127: the VM's small root lacks .*; --root host takes this machine's root$"
+
+
+def the_small_root_runs_cpp_and_says_what_it_lacks():
+    with place() as folder:
+        (folder / "cpp.cc").write_text(CPP)
+        (folder / "other.c").write_text("int other(void) { return 0; }\n")
+        (folder / "needs.c").write_text("int other(void); int main(void) { return other(); }\n")
+        (folder / "script").write_text("#!/usr/bin/python3\n")
+        (folder / "script").chmod(0o755)
+        flags = run("pkg-config", "--cflags", "--libs", "libt3",
+                    env={**os.environ, "PKG_CONFIG_PATH": str(BUILD)})[1].split()
+        for words in (["g++", "-o", "cpp", "cpp.cc", *flags], ["gcc", "-shared", "-o", "libother.so", "other.c"],
+                      ["gcc", "-o", "needs", "needs.c", "-L.", "-lother"]):
+            subprocess.run(words, cwd=folder, check=True)
+        (folder / "libother.so").rename(folder / "gone")
+        common = ("--ranks", "2", "--share", folder, "--")
+        expect(vm("cpp", *common, "/mnt/host/cpp"), 0, r"^C\+\+: 2 devices$", "^caught$")
+        expect(vm("lacks", *common, "/mnt/host/needs"), 127, "libother.so: cannot open", LOST)
+        expect(vm("lacks", *common, "/mnt/host/script"), 127, LOST)
+
+
 def a_user_of_the_host_has_the_devices():
     """With the groups of this machine, and a working directory where the VM has a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="t3 root, test-") as name:
@@ -138,8 +237,55 @@ def a_user_of_the_host_has_the_devices():
         result = vm("user", "--root", "host", "--ranks", "2", "--user", "nobody", "--", "sh", "-c",
                     "pwd; cat file; ls /tmp; id -un; t3 list; touch /etc/x || touch x || echo $HOME; "
                     "! cat /etc/shadow", cwd=name)
-        expect(result, 0, rf"\A{re.escape(name)}\ntext\n'?{re.escape(name[5:])}'?\nnobody\n", "accel0",
+        there = rf"(?:{IN_TMP})?'?{re.escape(name[5:])}'?\n(?:{IN_TMP})?"
+        expect(result, 0, rf"\A{re.escape(name)}\ntext\n{there}nobody\n", "accel0",
                r"^/nonexistent$")
+
+
+def a_tree_below_tmp_is_there():
+    """The VM's /tmp is its own, but a compiler finds this tree. The rest of the host's is not seen."""
+    with tempfile.TemporaryDirectory(prefix="t3-root-", dir="/tmp") as name:
+        os.chmod(name, 0o755)
+        tree = pathlib.Path(name, "tree")
+        shutil.copytree(ROOT / "tools/vm", tree / "tools/vm")
+        (tree / "program.c").write_text(PROGRAM)
+        pathlib.Path(name, "other").write_text("of the host\n")
+        result = run(tree / "tools/vm/t3-vm", "run", "--name", "root-tmp", "--root", "host", "--ranks", "2", *(
+            word for number in range(6) for word in ("--rwdir", rwdir(tree, number))), "--", "sh", "-c",
+            f"cc -o /run/compiled {tree}/program.c $(pkg-config --cflags --libs libt3) && /run/compiled; "
+            f"[ -e {name}/other ] || echo hidden; echo changed >{tree}/program.c; echo here >{rwdir(tree, 5)}/file")
+        expect(result, 0, r"\Acompiled: 2 devices\nhidden\n\Z")
+        check((tree / "program.c").read_text() == PROGRAM, "the tree changed")
+        check((rwdir(tree, 5) / "file").read_text() == "here\n", "the sixth folder")
+
+
+def rwdir(tree, number):
+    """A folder of the host, not below the tree."""
+    path = tree.parent / f"rwdir{number}"
+    path.mkdir(exist_ok=True)
+    return path
+
+
+MAPPINGS = """import mmap, os, sys
+for folder in sys.argv[1:]:
+    fd = os.open(folder + "/mapped", os.O_RDWR | os.O_CREAT)
+    os.truncate(fd, 4096)
+    for flags in (mmap.MAP_PRIVATE, mmap.MAP_SHARED):
+        try:
+            mmap.mmap(fd, 4096, flags, mmap.PROT_READ | mmap.PROT_WRITE)
+            print(folder, "is mapped", flags)
+        except OSError as error:
+            print(folder, "errno", error.errno)
+"""
+
+
+def a_shared_folder_has_no_shared_writable_mapping():
+    """root.md and t3-vm(1) say so. In the VM's own memory there is one."""
+    with place() as folder:
+        status, out, error = vm("mappings", "--root", "host", "--ranks", "1", "--rwdir", folder, "--",
+                                "/usr/bin/python3", "-c", MAPPINGS, folder, "/tmp")
+        check(status == 0 and out == f"{folder} is mapped 2\n{folder} errno 22\n/tmp is mapped 2\n/tmp is mapped 1\n",
+              f"status {status}", out + error)
 
 
 def a_shell_is_the_users():
@@ -350,8 +496,11 @@ def wrong_roots_are_refused():
         refused("it has no /bin/sh", "--root", root)
 
 
-TESTS = [wrong_roots_are_refused, programs_of_the_host_work, a_user_of_the_host_has_the_devices,
-         a_shell_is_the_users, a_tree_has_this_trees_programs_and_the_folders_that_are_given,
+TESTS = [wrong_roots_are_refused, the_small_root_runs_cpp_and_says_what_it_lacks, programs_of_the_host_work,
+         a_tree_below_tmp_is_there,
+         gdb_reads_the_memory_below_an_aperture, a_user_of_the_host_has_the_devices,
+         a_shared_folder_has_no_shared_writable_mapping, a_shell_is_the_users,
+         a_tree_has_this_trees_programs_and_the_folders_that_are_given,
          nothing_on_the_host_changes_by_any_mount, what_root_writes_stays_in_the_vm, nodes_have_it_too]
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def free_ports(count):
 
 
 def version_of(program):
-    said = subprocess.run([program, "-V"], capture_output=True, text=True, timeout=10, check=True)
+    said = subprocess.run([program, "-V"], capture_output=True, text=True, timeout=60, check=True)
     return int(re.search(r"(\d+)\.", said.stdout)[1])
 
 
@@ -89,7 +89,7 @@ def daemon(place, *command):
 
 
 def is_up(environment):
-    said = subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True, timeout=15,
+    said = subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True, timeout=60,
                           env=environment, check=False)
     return said.stdout.strip() == "idle"
 

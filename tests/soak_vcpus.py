@@ -69,7 +69,8 @@ REASONS = {
     "link-down": r"fault link",
     "poison": r"fault poison|(by a queue: |did not compute \()Input/output error",
     "hang-queue": r"Timer expired|canceled",
-    "reset": r"No such device|SIGBUS|canceled by a reset|Input/output error[.)]?$|ended by a reset",
+    "reset": r"No such device|removed or reset|SIGBUS|canceled by a reset|Input/output error[.)]?$|"
+             r"ended by a reset",
 }
 ENDING = tuple(REASONS)
 

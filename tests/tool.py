@@ -12,9 +12,11 @@ import itertools
 import json
 import os
 import pathlib
+import pty
 import random
 import re
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,7 +28,7 @@ sys.path.insert(0, str(ROOT / "tools/build"))
 from check import BUILD, guest_batch  # noqa: E402
 
 T3 = BUILD / "t3"
-SECONDS = 60
+SECONDS = 300  # more than anything takes beside other work
 
 # Commands with argp: --help, and the wrong usage of each.
 USAGE = {
@@ -39,19 +41,22 @@ USAGE = {
               "-o /tmp/x --sample 0 -- true", "-o /tmp/x --merge y", "-o /tmp/x --qemu-log y",
               "-o /tmp/x --merge y --qemu-log z true"],
     "inject": ["", "--list drop", "--json drop rank=0 peer=1", "x" * 1100],
+    "mpi": ["--json=1"],
     "selftest": ["--timeout 0", "--timeout 3601", "--timeout"],
     "reset": ["", "-d 0 --all", "--yes", "--all --flr"],
     "dump": ["one two", "--all file", "file --free"],
     "perf": ["--collective x", "--dtype i8", "--dtype u8", "--min 3", "--min 2G", "--max 2G", "--max 1025M", "--max 1KB", "--max K",
              "--min 2K --max 1K", "--algorithm x", "--algorithm ring,", "--algorithm ring,ring,ring,ring,ring",
-             "--algorithm ring --collective barrier", "--iters 0", "--warmup -1", "--timeout 0", "more"],
+             "--algorithm ring --collective barrier", "--iters 0", "--warmup -1", "--timeout 0", "more",
+             "--devices 1", "--devices 1,1", "--devices 1,", "--devices ,1", "--devices 1,x", "--devices 1,256",
+             "--devices 0,1 --fabric 0"],
     "stat": ["", "--", "--output", "-d x -- true"],
 }
 COMMON = ["--no-such-option", "argument too", "-d 1 argument"]
 
 # A job in which all ranks wait for rank 0, which sleeps before its second last step.
 SLEEPER = ("t3 gemm-rs --ranks 4 --iters 2 --delay-rank 0 --delay-step 3 --delay-ms 8000 "
-           ">/tmp/out 2>&1 & for i in $(seq 200); do t3 status | grep -q '^rank 3 .* ARMING' && break; "
+           ">/tmp/out 2>&1 & for i in $(seq 200); do t3 status | grep -q '^rank 3 .* epoch 2 ARMING' && break; "
            "sleep 0.05; done; ")
 # On a busy host rank 2 may come to that later than rank 3.
 AWAIT_RANK_2 = "for i in $(seq 100); do t3 status -d 2 | grep -q '^rank 2 ' && break; sleep 0.05; done; "
@@ -71,7 +76,7 @@ def need(condition, why):
 # --- command lines -----------------------------------------------------------
 
 def t3(arguments, **variables):
-    return subprocess.run([T3, *arguments.split()], stdin=subprocess.DEVNULL, timeout=10,
+    return subprocess.run([T3, *arguments.split()], stdin=subprocess.DEVNULL, timeout=SECONDS,
                           capture_output=True, text=True, check=False, cwd=ROOT,
                           env={**os.environ, **variables})
 
@@ -82,7 +87,7 @@ def check_help(command):
     need(done.stdout.startswith(f"Usage: t3 {command} "), done.stdout)
     with open("/dev/full", "w", encoding="utf-8") as full:
         status = subprocess.run([T3, command, "--help"], stdout=full, stderr=subprocess.DEVNULL,
-                                timeout=10, check=False).returncode
+                                timeout=SECONDS, check=False).returncode
     need(status == 1, f"status {status} when the help cannot be written")
 
 
@@ -114,6 +119,23 @@ NODES_WRONG = [
 
 def check_gemm_nodes(arguments, variables, why):
     done = t3(f"gemm-rs --nodes {arguments}", **variables)
+    need((done.returncode, done.stdout) == (2, "") and why in done.stderr, done)
+
+
+DEVICES_WRONG = [
+    ("--devices 1", "--devices must be 2 to 32 different indices of `t3 list`, as in 0,2,3; got '1'"),
+    ("--devices 1,1", "2 to 32 different indices"), ("--devices 1,", "2 to 32 different indices"),
+    ("--devices 1,256", "2 to 32 different indices"), ("--devices 1;2", "2 to 32 different indices"),
+    (f"--devices {','.join(map(str, range(33)))}", "2 to 32 different indices"),
+    ("--devices 1,2 --ranks 3", "--devices names 2 devices, and --ranks is 3"),
+    ("--devices 1,2 --fabric 0", "--devices says which fabric: leave --fabric out"),
+    ("--devices 1,2 --nodes", "--devices is for ranks that are all here, not for --nodes"),
+    ("--devices 0,1,2", "--shape"),  # 3 ranks do not divide it
+]
+
+
+def check_gemm_devices(arguments, why):
+    done = t3(f"gemm-rs {arguments}")
     need((done.returncode, done.stdout) == (2, "") and why in done.stderr, done)
 
 
@@ -290,7 +312,7 @@ def check_json_names_any_file():
         with tempfile.NamedTemporaryFile("w", suffix="caf\udce9") as file:
             file.write(text)
             file.flush()
-            done = subprocess.run([T3, *command, file.name], stdin=subprocess.DEVNULL, timeout=10,
+            done = subprocess.run([T3, *command, file.name], stdin=subprocess.DEVNULL, timeout=SECONDS,
                                   capture_output=True, check=False)
             need(done.returncode == status and b"no memory" not in done.stderr, f"{done}")
             found = json.loads(done.stdout)
@@ -303,13 +325,39 @@ def check_tile_is_cut():
     need(done.returncode == 2 and "--tile must be RxC, each 1 to 1024" in done.stderr, done.stderr)
 
 
+def check_gemm_columns():
+    """--help explains each column of the table for a user of `make run`."""
+    table = (ROOT / "tools/t3/gemm/table.c").read_text()
+    header = "".join(re.findall(r'"([^"]*)"', re.search(r'printf\(("rank chunk kind[^)]*)\);', table)[1]))
+    columns = header.replace("\\n", "").split()[2:]
+    need(len(columns) == 9, columns)
+    done = t3("gemm-rs --help")
+    lacks = [name for name in columns if not re.search(rf"^  {name} +\w", done.stdout, re.M)]
+    need(done.returncode == 0 and not lacks, f"{lacks} in {done.stdout}")
+
+
+def check_limit_of_files():
+    """A write beyond ulimit -f is an error with a sentence, and a rank that it ends is named."""
+    for command, status, said in (("version", 1, "t3: the output could not be written"),
+                                  ("launch -n 1 -- sh -c 'echo x >&1'", 128 + signal.SIGXFSZ,
+                                   "t3: rank 0 was ended by signal 25 (File size limit exceeded)")):
+        with tempfile.TemporaryFile() as output:
+            done = subprocess.run(["sh", "-c", f"ulimit -f 0; exec {T3} {command}"], stdout=output, text=True,
+                                  stderr=subprocess.PIPE, timeout=SECONDS, check=False)
+        need((done.returncode, done.stderr.strip()) == (status, said), done)
+
+
 def usage_tests():
+    yield "a limit of file sizes", check_limit_of_files, ()
+    yield "gemm-rs --help has the table's columns", check_gemm_columns, ()
     yield "t3 alone", check_alone, ()
     yield "version", check_version, ()
     yield "gemm-rs --tile", check_tile_is_cut, ()
     yield "JSON names any file", check_json_names_any_file, ()
     for number, wrong in enumerate(NODES_WRONG):
         yield f"gemm-rs --nodes: wrong usage {number}", check_gemm_nodes, wrong
+    for number, wrong in enumerate(DEVICES_WRONG):
+        yield f"gemm-rs --devices: wrong usage {number}", check_gemm_devices, wrong
     for command, wrong in USAGE.items():
         yield f"{command} --help", check_help, (command,)
         extra = COMMON if t3(f"{command} --help").stdout.startswith(f"Usage: t3 {command} [OPTION...]\n") \
@@ -340,7 +388,7 @@ def complete(*words, path=""):
     """What bash completes for the last word. t3 is the one under test, unless path has another."""
     script = (f'source {ROOT}/tools/t3/t3.bash-completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
               '_t3; printf "%s\\n" "${COMPREPLY[@]}"')
-    done = subprocess.run(["bash", "-c", script, "bash", *words], stdin=subprocess.DEVNULL, timeout=20,
+    done = subprocess.run(["bash", "-c", script, "bash", *words], stdin=subprocess.DEVNULL, timeout=SECONDS,
                           capture_output=True, text=True, check=False,
                           env={**os.environ, "PATH": f"{path or BUILD}:{os.environ['PATH']}"})
     need(done.returncode == 0 and not done.stderr, f"status {done.returncode}, {done.stderr}")
@@ -399,7 +447,8 @@ VALUES = [
     ("sim", "--chunks", "auto rows columns"),
     ("sim", "--config", "sequential ideal ideal-nmc t3 t3-mca t3-mca-ag direct alone shared all"),
     ("sim", "--collective", "all-reduce reduce-scatter all-gather all-to-all"),
-    ("bench", "--only", "store vcpus doorbell nmc reader submit latency segments gemm copy allreduce"),
+    ("bench", "--only", "store vcpus doorbell nmc reader submit latency segments gemm copy allreduce "
+     "share"),
 ]
 
 
@@ -425,7 +474,36 @@ def check_complete_values():
     need("README.md" in complete("t3", "trace", "-o", "x", "--", "cat", "READ"), "arguments")
 
 
+def check_complete_fish():
+    for line, wanted in (("t3 sel", "selftest"), ("t3 gemm-rs --dtype b", "bf16"), ("t3 dump READ", "README.md")):
+        done = subprocess.run(["fish", "--no-config", "-c", f'source {ROOT}/tools/t3/t3.fish; complete -C "{line}"'],
+                              capture_output=True, text=True, timeout=SECONDS, check=False, cwd=ROOT,
+                              env={**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}"})
+        need(done.stdout.split() == [wanted], f"{line}: {done.stdout}{done.stderr}")
+
+
+def check_complete_zsh():
+    """At a terminal, as zsh completes nowhere else."""
+    zsh, terminal = pty.fork()
+    if not zsh:
+        os.execvpe("zsh", ["zsh", "-f", "-i"],
+                   {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "TERM": "dumb"})
+    end, shown, typed = time.monotonic() + SECONDS, "", False
+    os.write(terminal, f"fpath=({ROOT}/tools/t3 $fpath); autoload -U compinit; compinit -u -D; PS1=ready\n".encode())
+    while "selftest --timeout" not in shown and time.monotonic() < end:
+        if select.select([terminal], [], [], 1)[0]:
+            shown += os.read(terminal, 4096).decode(errors="replace")
+        if not typed and shown.count("ready") > 1:
+            typed = os.write(terminal, b"t3 self\t --ti\t")
+    os.kill(zsh, signal.SIGKILL)
+    os.waitpid(zsh, 0)
+    os.close(terminal)
+    need("selftest --timeout" in shown, shown)
+
+
 def completion_tests():
+    yield "completion in fish", check_complete_fish, ()
+    yield "completion in zsh", check_complete_zsh, ()
     yield "completion of commands", check_complete_commands, ()
     for command in commands():
         yield f"completion of {command}'s options", check_complete_options, (command,)
@@ -481,7 +559,7 @@ DUMPS_BAD = [
     ("a huge number", lambda text: text.replace("17", "9" * 40), "line 10: "),
     ("a long line", lambda text: text.replace("hangs", "h" * 5000), "line 2: 5015 bytes"),
     ("no owner", lambda text: "T3 devcoredump 1\ntile 4 count 96 flags 0x4\n",
-     "line 2: it belongs to nothing"),
+     "line 2: the line has no parent line before it"),
     ("huge", lambda text: text + "register A 0 1\n" * 100000, "is above 1048576 bytes"),
 ]
 
@@ -490,7 +568,7 @@ def dump_of(text, *options):
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        return subprocess.run([T3, "dump", *options, file.name], stdin=subprocess.DEVNULL, timeout=10,
+        return subprocess.run([T3, "dump", *options, file.name], stdin=subprocess.DEVNULL, timeout=SECONDS,
                               capture_output=True, text=True, check=False)
 
 
@@ -658,7 +736,7 @@ def merge(directory, guest, log, *options):
     (directory / "log").write_text(log, encoding="utf-8")
     return subprocess.run([T3, "trace", "-o", directory / "out", "--merge", directory / "guest",
                            "--qemu-log", directory / "log", *options], stdin=subprocess.DEVNULL,
-                          timeout=20, capture_output=True, text=True, check=False)
+                          timeout=SECONDS, capture_output=True, text=True, check=False)
 
 
 def check_merged(output, log):
@@ -676,14 +754,17 @@ def check_merged(output, log):
     # Events of this run, and not of others in the log: three chunks of three tiles, one by DMA.
     need(len(named(root, "i", r"^segment \d tile \d+$")) == 2 * 3 * 9, "triggers")
     need(len(named(root, "B", "^from tile ")) == 2 * 3 * 3, "blocks")
-    # A state in the driver follows the device's own, shortly after.
+    # A state in the driver follows the device's own. On a busy host it may come late, but not all of
+    # them later than the next iteration. check_clocks() has the exact times.
     seen = {(event["pid"], event["name"]): event["ts"] for event in
             named(root, "B", "^ARMED ") if event["cat"] == "state"}
     own = {(event["pid"], event["name"]): event["ts"] for event in
            named(root, "B", "^ARMED ") if event["cat"] == "device state"}
     need(len(seen) == 6 and seen.keys() == own.keys(), f"states {seen} {own}")
-    need(all(0 <= seen[key] - own[key] < 100_000 for key in seen), f"times {seen} {own}")
-    need(abs(root["otherData"]["driver_later_us"]) < 50_000, "later")
+    need(all(0 <= seen[key] - own[key] for key in seen), f"times {seen} {own}")
+    iteration = min(own[pid, "ARMED 2"] - own[pid, "ARMED 1"] for pid, _ in own)
+    need(min(seen[key] - own[key] for key in seen) < iteration, f"times {seen} {own}")
+    need(root["otherData"]["driver_later_us"] >= 0, "later")
 
 
 GUEST_STATE = ('{{"ph":"B","pid":1,"tid":10000,"ts":{},"cat":"state","name":"x","args":{{"space":0,'
@@ -766,6 +847,22 @@ def check_full_second():
     need("no event of a device with a time" not in done.stderr, done.stderr)
 
 
+def check_accidents():
+    """What hit a packet is on the link's track, before the packet is sent again."""
+    guest, log = made_logs(0, 2)
+    at = 1_700_000_000_700_000 + 5000
+    log += "".join(f"{stamp(at + 10 * number, False)}t3_link_{text}\n" for number, text in enumerate(
+        ("state rank 0 to 1 down", "accident rank 0 to 1 link-down packet=7", "resent rank 0 to 1 packets=1",
+         "accident rank 0 to 1 drop-response packet=7")))
+    with tempfile.TemporaryDirectory() as directory:
+        done = merge(pathlib.Path(directory), guest, log)
+        need(done.returncode == 0, done.stderr)
+        root = json.loads((pathlib.Path(directory) / "out").read_text())
+    names = [event["name"] for event in sorted(root["traceEvents"], key=lambda event: event.get("ts", 0))
+             if event.get("cat") == "link"]
+    need(names == ["link_state", "link-down of packet 7", "link_resent", "drop-response of packet 7"], names)
+
+
 def check_bad_merge(guest, log, said):
     with tempfile.TemporaryDirectory() as directory:
         done = merge(pathlib.Path(directory), guest, log)
@@ -777,6 +874,7 @@ def merge_tests():
     yield "trace --merge, clocks", check_clocks, (False,)
     yield "trace --merge, clocks of QEMU 10.2", check_clocks, (True,)
     yield "trace --merge, a full second", check_full_second, ()
+    yield "trace --merge, accidents of a link", check_accidents, ()
     for name, guest, log, said in MERGE_BAD:
         yield f"trace --merge, {name}", check_bad_merge, (guest, log, said)
 
@@ -827,6 +925,16 @@ def check_status_json(status, output):
     tile = root["devices"][0]["tiles"][0]["parts"][0]
     need(tile["record"] == "tile" and tile["expected"] == 8192, f"tile {tile}")
     need(len(root["in_flight"]) >= 4, "sentences")
+
+
+def check_status_link(status, output):
+    """A link that is down is seen, from the side that sends, until it is up."""
+    need(status == 0, f"status {status}")
+    down = "rank 1 link to rank 0: DOWN, 0 packets not answered"
+    lines = output.splitlines()
+    need(lines.count(down) == 1 and '"link": 0' in output and '"DOWN"' in output, output)
+    need("nothing is in flight on 2 devices" in lines[lines.index(down) + 1:], output)
+    need(re.search(r"^rank 1 link to rank 0: UP, 0 packets not answered$", output, re.M), output)
 
 
 def check_status_one(status, output):
@@ -889,6 +997,8 @@ def check_top_screen():
         shell.wait_for("# ")
         shell.type("stty rows 24 cols 80; TERM=nothing t3 top; echo status=$?\n")
         need("the terminal 'nothing' is not known" in shell.wait_for(r"status=1"), "a bad TERM")
+        shell.type("TERM=dumb t3 top; echo status=$?\n")
+        need("the terminal 'dumb' cannot move its cursor" in shell.wait_for(r"status=1"), "dumb")
         for key in ("q", "\033", "\033[21~"):  # F10
             shell.type("TERM=xterm t3 top --interval 0.2; echo status=$?\n")
             shown = shell.wait_for(r"T3: 4 devices[\s\S]*q Quit|q Quit[\s\S]*T3: 4 devices")
@@ -1164,11 +1274,23 @@ GUEST = [
     ("bench, GEMMs", "t3 bench --rounds 2 --only gemm", ends(0, "two devices, a GEMM of 512x512x512  ")),
     ("bench, copies", "t3 bench --rounds 2 --only copy",
      ends(0, "two devices, a copy of 8 MiB  ", "two devices, an update of 8 MiB, f32  ")),
+    ("bench, shares", "t3 bench --rounds 1 --only share",
+     ends(0, "copies beside 1 user with copies", "stores beside 4 users with updates of 2 bytes")),
     ("bench, rounds", "t3 bench --rounds 102", ends(2, "--rounds 1 .. 101")),
     ("bench, a part", "t3 bench --only nothing", ends(2, "--only PART must be store, vcpus")),
     ("bench, unprivileged", "su user -c 't3 bench --rounds 1 --only submit'", ends(0, "an empty ioctl")),
     ("no permission", "su nobody -s /bin/sh -c 't3 top --once'", ends(1, "device 0: ", "render")),
     ("no such device", "t3 top -d 9", ends(1, "there is no device 9")),
+]
+
+
+# On the smallest devices that there are.
+LEAST = [
+    ("selftest, no room for a check", "t3 selftest",
+     ends(0, "skipped  device 1: stores f32: creating a space: the device has 4 KiB of memory and 4 of aperture",
+          "skipped  device 0: all-reduce of all ranks: making plans: ", "4 passed, 0 failed, 37 skipped")),
+    ("gemm-rs, a refused field", "t3 gemm-rs --ranks 2 --shape 256x256x64", ends(
+        1, "Invalid argument: drm_t3_bo_create.size is 262144 (0x40000); allowed: 1 to 4096")),
 ]
 
 
@@ -1182,6 +1304,8 @@ INJECT = [
      ends(0, "PASS", '"injected": 2', '"injected": 1')),
     ("inject -d", "t3 inject -d 1 link-down peer=0 && ! t3 gemm-rs --ranks 2 --timeout 5 && "
      "t3 inject -d 1 link-up peer=0 && t3 gemm-rs --ranks 2", ends(0, "PASS", "FAIL")),
+    ("status, a dead link", "t3 inject link-down rank=1 peer=0; t3 status; t3 status --json; t3 inject link-up "
+     "rank=1 peer=0; t3 status; t3 status --all", check_status_link),
     ("selftest, a dead link", "t3 inject link-down rank=1 peer=0; t3 selftest --json --timeout 20; "
      "s=$?; t3 inject link-up rank=1 peer=0; exit $s", check_selftest_json),
     ("selftest, a hang", "t3 inject link-random rank=0 peer=1 nth=0; t3 inject drop rank=0 peer=1 "
@@ -1280,26 +1404,24 @@ def debug_tests(wanted):
         yield name, check_line, (batch[0].status, batch[0].text)
 
 
-def inject_tests(wanted):
-    tests = [test for test in INJECT if wanted.search(test[0])]
-    if not tests:
-        return
-    status, batch = guest_batch("tool-inject", ["--ranks", "2", "--device-opts", "guest-inject=on"],
-                                [command for _, command, _ in tests], SECONDS)
-    for (name, _, check), ran in zip(tests, batch):
-        yield name, check, (ran.status, ran.text)
-    yield "inject: the VM ends well", ends(0), (status, "")
+# (VM, its options, tests that share it)
+VMS = [
+    ("tool-inject", ["--ranks", "2", "--device-opts", "guest-inject=on"], INJECT),
+    ("tool-least", ["--ranks", "2", "--device-opts", "memory-size=4K,aperture-size=4K,tracker-entries=1,"
+                    "tracker-ways=1"], LEAST),
+    ("tool-guest", ["--ranks", "4"], GUEST),
+]
 
 
-def guest_tests(wanted):
-    tests = [test for test in GUEST if wanted.search(test[0])]
-    if not tests:
-        return
-    status, batch = guest_batch("tool-guest", ["--ranks", "4"], [command for _, command, _ in tests],
-                                SECONDS)
-    for (name, _, check), ran in zip(tests, batch):
-        yield name, check, (ran.status, ran.text)
-    yield "the VM ends well", ends(0), (status, "")
+def vm_tests(wanted):
+    for vm, options, tests in VMS:
+        tests = [test for test in tests if wanted.search(test[0])]
+        if not tests:
+            continue
+        status, batch = guest_batch(vm, options, [command for _, command, _ in tests], SECONDS)
+        for (name, _, check), ran in zip(tests, batch):
+            yield name, check, (ran.status, ran.text)
+        yield f"{vm}: the VM ends well", ends(0), (status, "")
 
 
 # --- TAP ---------------------------------------------------------------------
@@ -1320,9 +1442,8 @@ def main():
     tests = [test for source in (usage_tests, completion_tests, dump_tests, merge_tests) for test in source()
              if wanted.search(test[0])]
     passed = [run(number, *test) for number, test in
-              enumerate(itertools.chain(tests, trace_tests(wanted), inject_tests(wanted), fabric_tests(wanted), debug_tests(wanted),
-                              top_tests(wanted),
-                                guest_tests(wanted)), 1)]
+              enumerate(itertools.chain(tests, trace_tests(wanted), fabric_tests(wanted), debug_tests(wanted),
+                                        top_tests(wanted), vm_tests(wanted)), 1)]
     print(f"1..{len(passed)}")
     return 0 if all(passed) else 1
 

@@ -102,6 +102,40 @@ def check_program(programs, path, library):
     return complaint(command, "", {**os.environ, "PKG_CONFIG_PATH": str(BUILD)})
 
 
+def check_alone(path):
+    """Without what it needs, the program says in a sentence what to do."""
+    command = (f"cc -o {path}.alone {path} $(pkg-config --cflags --libs libt3) && "
+               f"exec env -i LD_LIBRARY_PATH=.build {path}.alone")
+    done = subprocess.run(["bash", "-c", localize(command)], cwd=ROOT, text=True, capture_output=True,
+                          env={**os.environ, "PKG_CONFIG_PATH": str(BUILD)}, timeout=SECONDS, check=False)
+    if done.returncode == 1 and re.fullmatch(r"first.c.alone: start it as .*: t3 launch -n 4 -- first\n", done.stderr):
+        return ""
+    return f"alone: status {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+def check_leaks(path):
+    """The program ends with nothing left, as the address sanitizer sees it."""
+    command = (f"cc -g -fsanitize=address -static-libasan -o {path}.asan {path} "
+               f"$(pkg-config --cflags --libs libt3) && tools/vm/t3-vm run --name tutorial-asan --ranks 4 "
+               f"--share {pathlib.Path(path).parent} -- t3 launch -n 4 -- /mnt/host/first.c.asan >/dev/null")
+    return complaint(command, "", {**os.environ, "PKG_CONFIG_PATH": str(BUILD)})
+
+
+def check_guest_test():
+    """The README's program is a test of the guest suite: it is built as those are, and passes."""
+    programs = blocks(section("tests/guest/README.md", "Write a test"), "c")
+    if len(programs) != 1:
+        return f"{len(programs)} programs"
+    place = PLACE / "mine"
+    place.mkdir()
+    (place / "test_mine.c").write_text(programs[0])
+    command = (f"cc -std=gnu11 -Og -g -Wall -Wextra -Werror -Iuapi -Ilibt3 -Itests/guest/common -o {place}/test_mine "
+               f"{place}/test_mine.c .build/native/tests/guest/libguest-common.a -L.build -lt3 -Wl,--wrap=_cmocka_run_group_tests "
+               f"$(pkg-config --cflags --libs libdrm cmocka) -lm -pthread && tools/vm/t3-vm run --name tutorial-mine "
+               f"--ranks 4 --share {place} -- /mnt/host/test_mine 2>&1 | grep -c ' OK '")
+    return complaint(command, "2\n", dict(os.environ))
+
+
 def results(name, title, path, library):
     text = section(name, title)
     if path:
@@ -111,11 +145,15 @@ def results(name, title, path, library):
     for command, output in commands(text):
         if command not in DONE_BEFORE:
             yield command, complaint(command, output, env)
+    if name == "README.md":
+        yield f"{name}: the program alone says how to start it", check_alone(path)
+        yield f"{name}: the program leaks nothing", check_leaks(path)
 
 
 def every_result():
     for tutorial in TUTORIALS:
         yield from results(*tutorial)
+    yield "tests/guest/README.md: the test passes", check_guest_test()
 
 
 def main():

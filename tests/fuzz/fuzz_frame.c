@@ -49,7 +49,7 @@ static void send_frame(struct run *run, uint32_t type, void *body, uint32_t leng
 {
 	struct {
 		struct t3_frame head;
-		uint8_t body[sizeof(struct t3_far_loss)];
+		uint8_t body[sizeof(struct t3_remote_loss)];
 	} frame = { .head = { .type = (uint8_t)type, .length = length } };
 
 	memcpy(frame.body, body, length);
@@ -111,7 +111,7 @@ static void response(struct run *run)
 {
 	uint32_t what = stream_u8(run->in);
 	const struct t3_link *link = nodes_fabric(run->host, 0)->link[what & 1][what & 1 ? 2 : 3];
-	struct t3_far_response body = {
+	struct t3_remote_response body = {
 		.src = (uint16_t)link->src,
 		.dst = (uint16_t)link->dst,
 		.incarnation = link->incarnation,
@@ -125,10 +125,10 @@ static void response(struct run *run)
 static void loss(struct run *run)
 {
 	uint32_t what = stream_u8(run->in);
-	struct t3_far_loss body = { .src = what & 1 ? 2 : 3, .dst = what & 1 };
+	struct t3_remote_loss body = { .src = what & 1 ? 2 : 3, .dst = what & 1 };
 
 	memset(body.generation, what >> 2, sizeof(body.generation));
-	send_frame(run, T3_FRAME_LOSS, &body, what & 2 ? sizeof(body) : T3_FAR_GONE);
+	send_frame(run, T3_FRAME_LOSS, &body, what & 2 ? sizeof(body) : T3_REMOTE_GONE);
 }
 
 static void raw(struct run *run)

@@ -81,9 +81,9 @@ def fuzz(target, seconds, seed):
     # The process is searched for leaks at its end. After each input that would take its time.
     with open(log, "wb") as output:
         status = subprocess.run(
-            [BUILD / "fuzz" / target, f"-max_total_time={seconds}", f"-seed={seed}",
+            [BUILD / "fuzzers" / target, f"-max_total_time={seconds}", f"-seed={seed}",
              f"-max_len={INPUT_MAX}", f"-artifact_prefix={place}/", "-print_final_stats=1",
-             "-timeout=20", "-detect_leaks=0", found, ROOT / "tests/fuzz/corpus" / target],
+             "-timeout=120", "-detect_leaks=0", found, ROOT / "tests/fuzz/corpus" / target],
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             cwd=ROOT, check=False).returncode
     text = log.read_text(errors="replace")
@@ -109,7 +109,7 @@ def main():
             sys.exit("fuzz: FUZZ_INPUT needs FUZZ=target")
         if not pathlib.Path(one).is_file():
             sys.exit(f"fuzz: no file {one}")
-        return subprocess.run([BUILD / "fuzz" / wanted[0], one], check=False).returncode and 1
+        return subprocess.run([BUILD / "fuzzers" / wanted[0], one], check=False).returncode and 1
     seconds = whole("FUZZ_SECONDS", 900)
     seed = whole("FUZZ_SEED", 1 + secrets.randbelow(2**32 - 2))
     ends = {target: fuzz(target, seconds, seed) for target in wanted}

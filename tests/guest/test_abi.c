@@ -23,7 +23,7 @@ static const struct ioctl_row ioctls[] = {
 	ROW(SPACE_WAIT_FD),   ROW(SPACE_STATS),	 ROW(SEGMENT_MAP),    ROW(SEGMENT_UNMAP),
 	ROW(SEGMENT_STAGING), ROW(GRANT_EXPORT), ROW(GRANT_REVOKE),   ROW(GRANT_IMPORT),
 	ROW(GRANT_RELEASE),   ROW(QUEUE_CREATE), ROW(QUEUE_DESTROY),  ROW(QUEUE_SUBMIT),
-	ROW(SPACE_TILE),      ROW(KEY_EXPORT),	 ROW(KEY_IMPORT),
+	ROW(SPACE_TILE),      ROW(KEY_EXPORT),	 ROW(KEY_IMPORT),     ROW(REFUSAL),
 };
 
 static unsigned long sized(unsigned long request, size_t size)
@@ -98,6 +98,7 @@ static int zeros_result(size_t i)
 	switch (i) {
 	case DRM_T3_QUERY:
 	case DRM_T3_QUEUE_CREATE:
+	case DRM_T3_REFUSAL: /* of one of those before */
 		return 0;
 	case DRM_T3_BO_CREATE:
 		return -EINVAL;

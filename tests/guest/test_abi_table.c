@@ -7,9 +7,9 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include "refusal.h"
 #include "rows.h"
 
-#define ARG_MAX	  128u
 #define IOCTL_MAX 16383u /* the size field of a request can hold this */
 
 /* --------------------------------------------------------------------- calls */
@@ -29,10 +29,10 @@ static size_t row_size(const struct row *row)
 	return _IOC_SIZE(row->request);
 }
 
-static void fill(const struct row *row, struct world *world, uint8_t arg[ARG_MAX])
+static void fill(const struct row *row, struct world *world, uint8_t arg[ROW_ARG_MAX])
 {
-	CHECK(row_size(row) <= ARG_MAX);
-	memset(arg, 0, ARG_MAX);
+	CHECK(row_size(row) <= ROW_ARG_MAX);
+	memset(arg, 0, ROW_ARG_MAX);
 	row->fill(world, arg);
 }
 
@@ -47,22 +47,27 @@ static int note(const struct row *row, const char *what, size_t where, int got, 
 /* The right argument has its effect. */
 static int check_works(const struct row *row, struct world *world)
 {
-	uint8_t arg[ARG_MAX];
+	uint8_t arg[ROW_ARG_MAX];
 
 	fill(row, world, arg);
 	return note(row, "exact", row_size(row), call(row_fd(row, world), row->request, arg), 0);
 }
 
-/* A call that must fail, keep its argument unchanged, and have no effect. */
-static int check_fails(const struct row *row, struct world *world, uint8_t arg[ARG_MAX],
-		       const char *what, size_t where, int error)
+/*
+ * A call that must fail, keep its argument unchanged, and have no effect. The driver says which
+ * field it refused.
+ */
+static int check_fails(const struct row *row, struct world *world, uint8_t arg[ROW_ARG_MAX],
+		       const char *what, size_t where, int error, const char *type,
+		       const char *field)
 {
-	uint8_t before[ARG_MAX];
+	uint8_t before[ROW_ARG_MAX];
 	int wrong;
 
-	memcpy(before, arg, ARG_MAX);
+	memcpy(before, arg, ROW_ARG_MAX);
 	wrong = note(row, what, where, call(row_fd(row, world), row->request, arg), -error);
-	return wrong + note(row, "results after", where, memcmp(before, arg, ARG_MAX) != 0, 0);
+	wrong += note(row, "results after", where, memcmp(before, arg, ROW_ARG_MAX) != 0, 0);
+	return wrong + refusal_check(row_fd(row, world), row->request, what, error, type, field);
 }
 
 /* ---------------------------------------------------------------------- tests */
@@ -154,12 +159,12 @@ static void test_long_with_more(void **state)
 
 /* The world stays the same until a call has had its effect. */
 static int call_in_world(const struct row *row, struct world *world, size_t size, size_t keep,
-			 uint8_t arg[ARG_MAX])
+			 uint8_t arg[ROW_ARG_MAX])
 {
 	int got;
 
 	fill(row, world, arg);
-	memset(arg + keep, size > keep ? 0 : 0xa5, ARG_MAX - keep);
+	memset(arg + keep, size > keep ? 0 : 0xa5, ROW_ARG_MAX - keep);
 	got = call(row_fd(row, world), sized(row, size), arg);
 	if (!got) {
 		world_close(world);
@@ -171,7 +176,7 @@ static int call_in_world(const struct row *row, struct world *world, size_t size
 /* A struct cut short reads as zeros from there on, and nothing is written there. */
 static int check_short(const struct row *row, struct world *world)
 {
-	uint8_t arg[ARG_MAX];
+	uint8_t arg[ROW_ARG_MAX];
 	size_t size, i;
 	int wrong = 0, zeroed;
 
@@ -179,7 +184,7 @@ static int check_short(const struct row *row, struct world *world)
 		zeroed = call_in_world(row, world, row_size(row), size, arg);
 		wrong += note(row, "short", size, call_in_world(row, world, size, size, arg),
 			      zeroed);
-		for (i = size; i < ARG_MAX; i++)
+		for (i = size; i < ROW_ARG_MAX; i++)
 			wrong += note(row, "byte behind short", i, arg[i], 0xa5);
 	}
 	return wrong;
@@ -198,18 +203,18 @@ static void test_short(void **state)
 static int check_read_only(const struct row *row, struct world *world)
 {
 	bool returns = row->request & IOC_OUT;
-	uint8_t arg[ARG_MAX], *page;
+	uint8_t arg[ROW_ARG_MAX], *page;
 	int wrong;
 
 	fill(row, world, arg);
 	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(page != MAP_FAILED);
-	memcpy(page, arg, ARG_MAX);
+	memcpy(page, arg, ROW_ARG_MAX);
 	CHECK_EQ(mprotect(page, PAGE, PROT_READ), 0);
 	wrong = note(row, "read-only, both directions", row_size(row),
 		     call(row_fd(row, world), sized(row, row_size(row)), page),
 		     returns ? -EFAULT : 0);
-	wrong += note(row, "changed", 0, memcmp(page, arg, ARG_MAX) != 0, 0);
+	wrong += note(row, "changed", 0, memcmp(page, arg, ROW_ARG_MAX) != 0, 0);
 	munmap(page, PAGE);
 	return wrong;
 }
@@ -225,7 +230,7 @@ static void test_read_only(void **state)
  */
 static int check_direction(const struct row *row, struct world *world, unsigned int direction)
 {
-	uint8_t arg[ARG_MAX], before[ARG_MAX];
+	uint8_t arg[ROW_ARG_MAX], before[ROW_ARG_MAX];
 	unsigned long request = _IOC(direction, 'd', _IOC_NR(row->request), row_size(row));
 	bool written = direction & row->request >> _IOC_DIRSHIFT & _IOC_READ;
 	int got, zeros;
@@ -233,11 +238,12 @@ static int check_direction(const struct row *row, struct world *world, unsigned 
 	memset(arg, 0, sizeof(arg));
 	zeros = call(row_fd(row, world), row->request, arg);
 	fill(row, world, arg);
-	memcpy(before, arg, ARG_MAX);
+	memcpy(before, arg, ROW_ARG_MAX);
 	got = call(row_fd(row, world), request, arg);
 	return (direction & _IOC_WRITE ? note(row, "direction", direction, got, 0)
 				       : note(row, "direction", direction, got, zeros)) +
-	       note(row, "changed", direction, !written && memcmp(before, arg, ARG_MAX) != 0, 0);
+	       note(row, "changed", direction, !written && memcmp(before, arg, ROW_ARG_MAX) != 0,
+		    0);
 }
 
 static int check_directions(const struct row *row, struct world *world)
@@ -253,20 +259,22 @@ static void test_directions(void **state)
 }
 
 /* Alone, and together with a handle that does not exist: this error comes first. */
-static int check_zero_bit(const struct row *row, struct world *world, size_t offset,
+static int check_zero_bit(const struct row *row, struct world *world, const struct field *field,
 			  unsigned int bit)
 {
-	uint8_t arg[ARG_MAX];
+	size_t offset = field->offset;
+	uint8_t arg[ROW_ARG_MAX];
 	int wrong;
 
 	fill(row, world, arg);
 	arg[offset + bit / 8] ^= (uint8_t)(1u << bit % 8);
-	wrong = check_fails(row, world, arg, "bit of the field at", offset, EINVAL);
+	wrong = check_fails(row, world, arg, "bit of the field at", offset, EINVAL, row->type,
+			    field->name);
 	if (row->no_handle)
 		return wrong;
 	memset(arg, 0x7f, 4);
-	return wrong +
-	       check_fails(row, world, arg, "no handle, bit of the field at", offset, EINVAL);
+	return wrong + check_fails(row, world, arg, "no handle, bit of the field at", offset,
+				   EINVAL, row->type, field->name);
 }
 
 static int check_zero_bits(const struct row *row, struct world *world)
@@ -279,7 +287,7 @@ static int check_zero_bits(const struct row *row, struct world *world)
 	for (i = 0; i < MAX_FIELDS; i++)
 		for (bit = 0; bit < 8 * row->zero[i].size; bit++)
 			if (!(row->zero[i].named & 1ull << bit))
-				wrong += check_zero_bit(row, world, row->zero[i].offset, bit);
+				wrong += check_zero_bit(row, world, &row->zero[i], bit);
 	after = snapshot();
 	wrong += note(row, "something is left after bit", bit,
 		      memcmp(&before, &after, sizeof(before)) != 0, 0);
@@ -295,14 +303,15 @@ static void test_zero_bits(void **state)
 static int check_bad_values(const struct row *row, struct world *world)
 {
 	struct snapshot before = snapshot(), after;
-	uint8_t arg[ARG_MAX];
+	uint8_t arg[ROW_ARG_MAX];
 	int wrong = 0;
 	size_t i;
 
 	for (i = 0; i < row->bad_count; i++) {
 		fill(row, world, arg);
 		memcpy(arg + row->bad[i].offset, &row->bad[i].value, row->bad[i].size);
-		wrong += check_fails(row, world, arg, row->bad[i].what, i, row->bad[i].error);
+		wrong += check_fails(row, world, arg, row->bad[i].what, i, row->bad[i].error,
+				     row->bad[i].type, row->bad[i].field);
 	}
 	after = snapshot();
 	wrong += note(row, "something is left after value", i,
@@ -319,7 +328,7 @@ static void test_bad_values(void **state)
 /* An argument that crosses the end of the last mapped page. */
 static int check_half_there(const struct row *row, struct world *world)
 {
-	uint8_t arg[ARG_MAX], *pages;
+	uint8_t arg[ROW_ARG_MAX], *pages;
 	size_t there;
 	int wrong = 0;
 
@@ -332,6 +341,8 @@ static int check_half_there(const struct row *row, struct world *world)
 		wrong +=
 			note(row, "bytes there", there,
 			     call(row_fd(row, world), row->request, pages + PAGE - there), -EFAULT);
+		wrong += refusal_check(row_fd(row, world), row->request, "half mapped", EFAULT,
+				       "ioctl", "argp");
 	}
 	munmap(pages, 2 * PAGE);
 	return wrong + check_works(row, world);
@@ -353,5 +364,8 @@ int main(void)
 		SLOW_TEST(test_bad_values),	 TEST(test_half_mapped_arguments),
 	};
 
-	return cmocka_run_group_tests_name("abi_table", tests, NULL, NULL);
+	int ret = cmocka_run_group_tests_name("abi_table", tests, NULL, NULL);
+
+	refusal_report();
+	return ret;
 }

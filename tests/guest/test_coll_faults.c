@@ -166,8 +166,10 @@ static void test_out_of_turn(void **state)
 	CHECK_EQ(t3_plan_put_tile(p, 0, 0, data, 16), -EOVERFLOW);
 	CHECK_EQ(t3_plan_view(p, 4, &view), -ERANGE);
 	CHECK_EQ(t3_plan_chunk(p, 4, NULL, NULL), -ERANGE);
+	expect_text(t3_plan_error(p), "there is no chunk 4: the plan has 4");
+	CHECK_EQ(t3_plan_put(p, 3, data, 1), -EOVERFLOW);
+	expect_text(t3_plan_error(p), "an element is put twice: tile 0 of chunk 0 has got ");
 	CHECK_EQ(t3_plan_wait(p, 0), -ETIMEDOUT);
-	CHECK_EQ(t3_plan_error(p)[0], 0);
 	destroy_all(&coll);
 	coll_close(&coll);
 }
@@ -265,7 +267,8 @@ static void test_disagreement(void **state)
 	init_attempts(attempt, &coll, -EINVAL);
 	attempt[2].desc.count++;
 	attempt_all(attempt);
-	expect_text(t3_comm_error(coll.comm[0]), "rank 2 wants another plan");
+	expect_text(t3_comm_error(coll.comm[0]),
+		    "rank 2 wants a plan with count 65; rank 0 one with count 64");
 	init_attempts(attempt, &coll, -EINVAL);
 	attempt[3].given = NULL;
 	attempt_all(attempt);
@@ -275,7 +278,8 @@ static void test_disagreement(void **state)
 	attempt[1].desc.count = UINT64_C(1) << 41;
 	attempt[3].desc.count = 0;
 	attempt_all(attempt);
-	expect_text(t3_comm_error(coll.comm[3]), "rank 1: more than 2^40 elements");
+	expect_text(t3_comm_error(coll.comm[3]),
+		    "rank 1: count is above 2^40; got count 2199023255552");
 	init_attempts(attempt, &coll, 0);
 	attempt_all(attempt);
 	for (r = 0; r < RANKS; r++)
@@ -320,6 +324,7 @@ static void test_plain_at_once(void **state)
 /* One rank has no memory left. All fail with its error, and can go on. */
 static void test_no_memory(void **state)
 {
+	struct t3_plan_desc large = good;
 	struct drm_t3_device_info info;
 	struct t3_buffer *hog;
 	struct coll coll;
@@ -333,6 +338,12 @@ static void test_no_memory(void **state)
 	refuse(&coll, &good, -ENOSPC);
 	expect_text(t3_comm_error(coll.comm[0]), "rank 2: no ");
 	t3_buffer_destroy(hog);
+	/* Nor has any device so much. */
+	large.count = info.memory_size / 4 + 1;
+	large.tile_columns = 0;
+	refuse(&coll, &large, -ENOSPC);
+	expect_text(t3_comm_error(coll.comm[3]), "rank 0: no buffer of ");
+	expect_text(t3_comm_error(coll.comm[3]), ": the device has ");
 	coll_run(&coll, &good_job, 1);
 	coll_close(&coll);
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Explanations of real errors: nodes without permission, missing drivers, waits. */
+#define _GNU_SOURCE /* unshare() */
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "child.h"
@@ -10,7 +14,7 @@
 #define SIZE	 8192u
 #define DEADLINE t3_deadline(10000000000)
 
-static char said[1024];
+static char said[8192];
 
 static void check_said(const char *words)
 {
@@ -26,17 +30,31 @@ static void check_device(const char *path, int error, const char *words)
 	check_said(words);
 }
 
-/* The output of a command, on both of its streams. */
-static void check_command(const char *command, const char *words)
+/* The output of a command, on both of its streams. Returns its exit status. */
+static int check_command(const char *command, const char *words)
 {
 	FILE *output = popen(command, "r");
 	size_t length;
+	char rest[256];
+	int status;
 
 	CHECK(output);
 	length = fread(said, 1, sizeof(said) - 1, output);
 	said[length] = 0;
-	pclose(output);
+	while (fread(rest, 1, sizeof(rest), output))
+		;
+	status = pclose(output);
 	check_said(words);
+	return WEXITSTATUS(status);
+}
+
+static void check_status(const char *command, const char *words, int want)
+{
+	int got = check_command(command, words);
+
+	if (got != want)
+		guest_fail(__FILE__, __LINE__, "'%s' ends with %d, not %d: %s", command, got, want,
+			   said);
 }
 
 /* ----------------------------------------------------------------- permission */
@@ -115,6 +133,112 @@ static void test_no_such_device(void **state)
 	check_device("/dev/accel/accel99", -ENOENT, "/dev/accel/accel99 does not exist: there are");
 	CHECK_EQ(t3_device_open("/dev/null", &dev), -EPROTO);
 	check_device("/dev/null", -EPROTO, "/dev/null is no node of the driver t3, version 2");
+}
+
+#define KEPT 2u /* the ranks that a container has: this and the next one */
+
+/* The nodes of a container that was given two devices. modes: of these two. */
+static void enter_container(mode_t first, mode_t second)
+{
+	const mode_t modes[2] = { first, second };
+	char names[2][64];
+	struct stat st[2];
+	uint32_t i;
+
+	CHECK_EQ(guest_ranks(), 4);
+	for (i = 0; i < 2; i++) {
+		snprintf(names[i], sizeof(names[i]), "%s", guest_node(KEPT + i));
+		CHECK_EQ(stat(names[i], &st[i]), 0);
+	}
+	CHECK_EQ(unshare(CLONE_NEWNS), 0);
+	CHECK_EQ(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	CHECK_EQ(mount("none", "/dev/accel", "tmpfs", 0, "mode=755"), 0);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(mknod(names[i], S_IFCHR | 0600, st[i].st_rdev), 0);
+		CHECK_EQ(chmod(names[i], modes[i]), 0);
+	}
+}
+
+/* Devices are in the order of their ranks: the VM has one fabric. */
+static void be_in_a_container(int sock, void *arg)
+{
+	static const char *const commands[] = {
+		"info",	    "status", "stat -- true", "list", "trace -o /tmp/o -- true",
+		"selftest", "info -j"
+	};
+	char command[128], node[64];
+	struct t3_device *dev;
+	size_t i;
+	int ret;
+
+	(void)sock;
+	(void)arg;
+	snprintf(node, sizeof(node), "%s", guest_node(0));
+	enter_container(0600, 0600);
+	ret = t3_device_open_rank(0, 0, &dev);
+	check_device(NULL, ret, "no such T3 device: there are ");
+	check_said(" (index 2, rank 2 of fabric 0x");
+	check_said("; 2 more T3 devices cannot be used here: ");
+	CHECK(!strstr(said, "index 0, rank"));
+	for (i = 0; i < ROWS(commands); i++) {
+		snprintf(command, sizeof(command), "t3 %s 2>&1", commands[i]);
+		check_status(command,
+			     strcmp(commands[i], "list")
+				     ? "device 0 and 1 more cannot be used here "
+				       "and are left out: `t3 list` says why"
+				     : " does not exist: there are ",
+			     0);
+	}
+	check_status("t3 bench --only submit --rounds 1 2>&1",
+		     "device 0 and 1 more cannot be used here and are left out: `t3 list` says why",
+		     0);
+	snprintf(command, sizeof(command), "t3: device 0: %s does not exist: there are ", node);
+	check_status("t3 info -d 0 2>&1", command, 1);
+	check_status("t3 gemm-rs --ranks 2 --shape 64x64x64 2>&1", "no such T3 device: there are ",
+		     1);
+	check_status("t3 gemm-rs --devices 2,3 --shape 64x64x64 --iters 1 2>&1", "\nPASS", 0);
+	check_status("t3 gemm-rs --devices 0,1 --shape 64x64x64 2>&1", command, 1);
+	check_status("t3 launch -n 2 -- t3 perf --max 1K 2>&1",
+		     "has no device: no such T3 device: there are ", 1);
+	check_said("; --devices names those to take");
+	check_status("t3 launch -n 2 -- t3 perf --devices 2,3 --max 1K --iters 1 2>&1",
+		     "all-reduce", 0);
+	/* Not all were reset. */
+	check_status("t3 reset --all --yes 2>&1", "device 2 (rank 2) was reset in ", 1);
+	check_said("device 3 (rank 3) was reset in ");
+	check_said("left out");
+	CHECK_EQ(umount("/dev/accel"), 0);
+	CHECK_EQ(mount("none", "/dev/accel", "tmpfs", 0, "mode=755"), 0);
+	check_status("t3 info 2>&1",
+		     " does not exist: this machine's 4 T3 devices cannot be used here: ", 1);
+}
+
+/* One of the two is another user's. */
+static void be_allowed_one(int sock, void *arg)
+{
+	(void)sock;
+	(void)arg;
+	enter_container(0600, 0666);
+	become(UID_NOBODY, false);
+	check_status("t3 info 2>&1", "device 0 and 2 more cannot be used here", 0);
+	check_status("t3 list 2>&1", "no permission for ", 0);
+	check_device(NULL, -EACCES, "no permission for ");
+	check_said(" (owner root, ");
+}
+
+static void test_some_nodes(void **state)
+{
+	static void (*const bodies[])(int, void *) = { be_in_a_container, be_allowed_one };
+	struct child child;
+	size_t i;
+
+	(void)state;
+	check_status("t3 gemm-rs --devices 0,2 --shape 64x64x64 2>&1",
+		     "--devices: 2 (rank 2) and 0 (rank 0) have no link: in a ring", 2);
+	for (i = 0; i < ROWS(bodies); i++) {
+		child_start(&child, bodies[i], NULL);
+		CHECK_EQ(child_end(&child, 90000), 0);
+	}
 }
 
 static void write_file(const char *path, const char *text)
@@ -215,10 +339,8 @@ static void test_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_permission),
-		TEST(test_no_such_device),
-		TEST(test_waits),
-		TEST(test_no_driver),
+		TEST(test_permission), TEST(test_no_such_device), SLOW_TEST(test_some_nodes),
+		TEST(test_waits),      TEST(test_no_driver),
 	};
 
 	return cmocka_run_group_tests_name("explain", tests, NULL, NULL);

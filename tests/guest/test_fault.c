@@ -6,7 +6,9 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
+#include "module.h"
 #include "raw.h"
 
 #define NONE32 0xffffffffu
@@ -447,6 +449,30 @@ static void test_ring_of_faults(void **state)
 	raw_close(&raw);
 }
 
+#ifdef __x86_64__
+#define NOT_CANONICAL (1ull << 63)
+
+/* The kernel logs the end of such a program. check_kernel_log() looks for faults of the kernel. */
+static void test_fault_of_a_program_is_none_of_the_kernel(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	CHECK(pid >= 0);
+	if (!pid) {
+		signal(SIGSEGV, SIG_DFL); /* cmocka has one */
+		put8((volatile uint8_t *)NOT_CANONICAL, 1);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSIGNALED(status));
+	CHECK_EQ(WTERMSIG(status), SIGSEGV);
+	CHECK(kernel_log_has("] general protection fault ip:"));
+	check_kernel_log();
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +485,9 @@ int main(void)
 		TEST(test_other_spaces_go_on),
 		TEST(test_memcpy_never_gives_a_wrong_sum),
 		TEST(test_refused_store_completes_nothing),
+#ifdef __x86_64__
+		TEST(test_fault_of_a_program_is_none_of_the_kernel),
+#endif
 	};
 
 	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "job.h"
 #include "queue.h"
 #include "raw.h"
+#include "refusal.h"
 
 #define ROWS_OF_C 24u
 #define COLS	  40u
@@ -216,19 +217,22 @@ static void test_order_of_jobs(void **state)
 
 /* clang-format off */
 #define CMD(member, value, error) BAD(drm_t3_gemm, member, value, error)
+#define CMD_AS(named, member, value) BAD_AS(named, drm_t3_gemm, member, value, EINVAL)
 static const struct deviation bad[] = {
-	CMD(head.type, 0, EINVAL), CMD(head.type, 6, EINVAL), CMD(head.type, 5, E2BIG),
+	BAD_OF("drm_t3_command", "type", drm_t3_gemm, head.type, 0, EINVAL),
+	BAD_OF("drm_t3_command", "type", drm_t3_gemm, head.type, 6, EINVAL),
+	BAD_OF("drm_t3_timed", "head.type", drm_t3_gemm, head.type, 5, E2BIG),
 	CMD(head.flags, 2, EINVAL), CMD(head.flags, 0x80000000, EINVAL),
 	CMD(dtype, 4, EINVAL), CMD(dtype, 0xffffffff, EINVAL),
 	CMD(a.pad, 1, EINVAL), CMD(b.pad, 1, EINVAL), CMD(dst.pad, 0x80000000, EINVAL),
 	CMD(a.handle, 0, ENOENT), CMD(a.handle, 4711, ENOENT),
 	CMD(b.handle, 0, ENOENT), CMD(b.handle, 4711, ENOENT),
 	CMD(dst.handle, 0, ENOENT), CMD(dst.handle, 4711, ENOENT),
-	CMD(space, 1, EINVAL), CMD(rows, 0, EINVAL), CMD(rows, 0xffffffff, EINVAL),
-	CMD(columns, 0, EINVAL), CMD(columns, 15, EINVAL),
+	CMD_AS("dst.handle", space, 1), CMD(rows, 0, EINVAL), CMD(rows, 0xffffffff, EINVAL),
+	CMD(columns, 0, EINVAL), CMD_AS("group_columns", columns, 15),
 	CMD(columns, 0x40000001, EINVAL), CMD(columns, 0xffffffff, EINVAL),
 	CMD(depth, 0, EINVAL), CMD(depth, 1048577, EINVAL), CMD(depth, 0xffffffff, EINVAL),
-	CMD(depth, 10, EINVAL), CMD(a.pitch, 35, EINVAL), CMD(a.pitch, 0, EINVAL),
+	CMD_AS("a.pitch", depth, 10), CMD(a.pitch, 35, EINVAL), CMD(a.pitch, 0, EINVAL),
 	CMD(a.pitch, ~0ull, EINVAL), CMD(b.pitch, 159, EINVAL), CMD(b.pitch, 0, EINVAL),
 	CMD(b.pitch, 0x2000000000000000, EINVAL), CMD(dst.pitch, 159, EINVAL),
 	CMD(dst.pitch, 800, EINVAL), CMD(a.offset, SIZE - 863, EINVAL),
@@ -258,6 +262,7 @@ static void test_arguments(void **state)
 		memcpy((char *)&command + bad[i].offset, &bad[i].value, bad[i].size);
 		if (submit_one(u.raw.fd, u.queue, &command, u.sync) != -bad[i].error)
 			guest_fail(__FILE__, __LINE__, "%s: not refused so", bad[i].what);
+		refusal_check_command(u.raw.fd, &bad[i], 0);
 	}
 	operand_check(&u.c); /* nothing has run */
 	CHECK_EQ(run(&u, &good), 1);

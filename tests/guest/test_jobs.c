@@ -7,6 +7,7 @@
 #include "module.h"
 #include "queue.h"
 #include "raw.h"
+#include "refusal.h"
 
 #define SIZE	65536u
 #define WAIT_MS 10000
@@ -431,14 +432,18 @@ static void test_sync_arguments(void **state)
 
 /* clang-format off */
 #define CMD(member, value, error) BAD(drm_t3_fill, member, value, error)
+#define CMD_AS(named, member, value) BAD_AS(named, drm_t3_fill, member, value, EINVAL)
+#define TYPE(number, of, named) BAD_OF(of, named, drm_t3_fill, head.type, number, EINVAL)
 static const struct deviation fill_rows[] = {
-	CMD(head.type, 0, EINVAL), CMD(head.type, 6, EINVAL), CMD(head.type, 0xffffffff, EINVAL),
-	CMD(head.type, 4, EINVAL), CMD(head.type, 5, EINVAL),
+	TYPE(0, "drm_t3_command", "type"), TYPE(6, "drm_t3_command", "type"),
+	TYPE(0xffffffff, "drm_t3_command", "type"), TYPE(4, "drm_t3_gemm", "raster_rows"),
+	TYPE(5, "drm_t3_timed", "args.pad"),
 	CMD(head.flags, 1, EINVAL), CMD(head.flags, 0x80000000, EINVAL),
 	CMD(dst.pad, 1, EINVAL), CMD(dst.pad, 0x80000000, EINVAL),
 	CMD(dst.handle, 0, ENOENT), CMD(dst.handle, 4711, ENOENT), CMD(dst.handle, 0xffffffff, ENOENT),
-	CMD(rows, 0, EINVAL), CMD(rows, 0xffffffff, EINVAL), CMD(rows, 1, EINVAL),
-	CMD(rows, 513, EINVAL), CMD(row_bytes, 0, EINVAL), CMD(row_bytes, 129, EINVAL),
+	CMD(rows, 0, EINVAL), CMD(rows, 0xffffffff, EINVAL), CMD_AS("dst.pitch", rows, 1),
+	CMD_AS("dst.pitch", rows, 513), CMD(row_bytes, 0, EINVAL),
+	CMD_AS("dst.pitch", row_bytes, 129),
 	CMD(row_bytes, 0xffffffff, EINVAL), CMD(dst.pitch, 0, EINVAL), CMD(dst.pitch, 63, EINVAL),
 	CMD(dst.pitch, 129, EINVAL), CMD(dst.pitch, ~0ull, EINVAL),
 	CMD(dst.pitch, 0x8080808080808081ull, EINVAL), /* times 511: 2^64 and a little */
@@ -450,7 +455,7 @@ static const struct deviation fill_rows[] = {
 static const struct deviation update_rows[] = {
 	CMD(head.flags, 1, EINVAL), CMD(src.pad, 1, EINVAL), CMD(dst.pad, 1, EINVAL),
 	CMD(op, 4, EINVAL), CMD(op, 0xffffffff, EINVAL),
-	CMD(dtype, 4, EINVAL), CMD(dtype, 6, EINVAL), CMD(dtype, 0xffffffff, EINVAL),
+	BAD_AS("op", drm_t3_update, dtype, 4, EINVAL), CMD(dtype, 6, EINVAL), CMD(dtype, 0xffffffff, EINVAL),
 	CMD(src.handle, 0, ENOENT), CMD(src.handle, 4711, ENOENT), CMD(dst.handle, 0, ENOENT),
 	CMD(row_bytes, 62, EINVAL), CMD(src.pitch, 0, EINVAL), CMD(src.pitch, 63, EINVAL),
 	CMD(src.pitch, 129, EINVAL), CMD(src.pitch, ~0ull, EINVAL),
@@ -482,6 +487,7 @@ static void check_commands(struct user *u, const union drm_t3_any_command *good,
 		submission_out(&s, u->sync, 0);
 		if (submit(u->fd, &s) != -rows[i].error)
 			guest_fail(__FILE__, __LINE__, "%s: not refused so", rows[i].what);
+		refusal_check_command(u->fd, &rows[i], 1);
 	}
 	run_one(u, good);
 }

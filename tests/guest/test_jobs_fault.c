@@ -28,17 +28,22 @@ struct user {
 	uint32_t syncs[4];
 };
 
-static void user_open(struct user *u, uint32_t rank)
+static void user_open_beside(struct user *u, uint32_t rank)
 {
 	uint32_t i;
 
-	debugfs_await_no_queue(rank);
 	u->fd = open_rank(rank);
 	CHECK_EQ(queue_create(u->fd, 0, &u->queue), 0);
 	for (i = 0; i < ROWS(u->syncs); i++)
 		u->syncs[i] = sync_create(u->fd);
 	operand_open(&u->a, u->fd, SIZE, 1);
 	operand_open(&u->b, u->fd, SIZE, 2);
+}
+
+static void user_open(struct user *u, uint32_t rank)
+{
+	debugfs_await_no_queue(rank);
+	user_open_beside(u, rank);
 }
 
 static void user_close(struct user *u)
@@ -185,6 +190,19 @@ static void test_close_all_under_a_job(void **state)
 	close(file);
 }
 
+/* A binary syncobj with the fence of a sync_file. */
+static uint32_t sync_import(int fd, int sync_file)
+{
+	struct drm_syncobj_handle arg = {
+		.handle = sync_create(fd),
+		.flags = DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE,
+		.fd = sync_file,
+	};
+
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &arg), 0);
+	return arg.handle;
+}
+
 static void submit_and_stay(int sock, void *arg)
 {
 	struct user u;
@@ -194,24 +212,81 @@ static void submit_and_stay(int sock, void *arg)
 	inject_hang(0, HW_QUEUE, true);
 	start_part(&u, 0);
 	start_part(&u, 1);
-	send_u32(sock, 1);
+	send_fd(sock, sync_export(u.fd, u.syncs[0]));
+	send_fd(sock, sync_export(u.fd, u.syncs[1]));
 	for (;;)
 		pause();
 }
 
+/* A file's jobs end with it, though the queue hangs. Holders of their fences get an error. */
 static void test_killed_client(void **state)
 {
 	uint64_t before = memory_free(0);
 	struct child child;
+	int files[2], i;
 
 	(void)state;
 	child_start(&child, submit_and_stay, NULL);
-	CHECK_EQ(receive_u32(child.sock), 1);
+	for (i = 0; i < 2; i++)
+		files[i] = receive_fd(child.sock);
+	CHECK_EQ(sync_file_status(files[0]), 0);
 	child_kill(&child);
-	nap_ms(50);
-	CHECK_EQ(memory_free(0), before - SIZE);
-	inject_hang(0, HW_QUEUE, false);
 	check_memory(0, before);
+	debugfs_await_no_queue(0);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(sync_file_status(files[i]), -ECANCELED);
+		close(files[i]);
+	}
+}
+
+static void close_with_jobs_of_others(int sock, void *arg)
+{
+	union drm_t3_any_command fill;
+	struct submission s;
+	struct user u;
+
+	user_open_beside(&u, 0);
+	fill = part(&u.a, 0);
+	s = submission(u.queue, &fill, 1);
+	submission_in(&s, sync_import(u.fd, *(int *)arg), 0);
+	submission_out(&s, u.syncs[0], 0);
+	CHECK_EQ(submit(u.fd, &s), 0);
+	start_part(&u, 1);
+	send_fd(sock, sync_export(u.fd, u.syncs[0]));
+	for (;;)
+		pause();
+}
+
+/*
+ * A job that waits for another user's fence fails when that one is over. It holds memory until
+ * then, and no queue.
+ */
+static void test_killed_client_that_waits(void **state)
+{
+	struct child child;
+	struct user u;
+	int waited, file;
+
+	(void)state;
+	user_open(&u, 0);
+	inject_hang(0, HW_QUEUE, true);
+	start_part(&u, 0);
+	waited = sync_export(u.fd, u.syncs[0]);
+	child_start(&child, close_with_jobs_of_others, &waited);
+	file = receive_fd(child.sock);
+	child_kill(&child);
+	while (debugfs_count(debugfs_read(0, "queues"), "queue=*") > 1)
+		nap_ms(1);
+	CHECK_EQ(sync_file_status(file), 0);
+	inject_hang(0, HW_QUEUE, false);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, u.syncs[0]), 1);
+	while (!sync_file_status(file))
+		nap_ms(1);
+	CHECK_EQ(sync_file_status(file), -ECANCELED);
+	close(waited);
+	close(file);
+	user_close(&u);
 }
 
 /* A fence may be kept for any time: its file can be read, and the module stays. */
@@ -501,6 +576,7 @@ int main(void)
 		TEST(test_readers_share),
 		TEST(test_close_all_under_a_job),
 		TEST(test_killed_client),
+		TEST(test_killed_client_that_waits),
 		TEST(test_fence_outlives_all_else),
 		TEST(test_too_many_jobs),
 		TEST(test_failed_command),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The limits of an open file's memory, and that all of it is freed. */
+/* The limits of a user's memory, what an open file has of it, and that all of it is freed. */
 #include <sys/mman.h>
 
 #include "child.h"
@@ -34,18 +34,18 @@ static void test_limits_are_told(void **state)
 	info = info_of(fd);
 	CHECK_EQ(info.file_memory_limit, info.memory_size);
 	CHECK(info.file_host_limit >= 16 * MIB);
-	memory = parameter_set("file_memory_mb", 3);
-	host = parameter_set("file_host_mb", 2);
+	memory = parameter_set("user_memory_mb", 3);
+	host = parameter_set("user_host_mb", 2);
 	info = info_of(fd);
-	parameter_set("file_memory_mb", memory);
-	parameter_set("file_host_mb", host);
+	parameter_set("user_memory_mb", memory);
+	parameter_set("user_host_mb", host);
 	CHECK_EQ(info.file_memory_limit, 3 * MIB);
 	CHECK_EQ(info.file_host_limit, 2 * MIB);
 	check_used(fd, 0, 0);
 	close(fd);
 }
 
-/* Each file has a limit of its own; what is closed can be had again. */
+/* All files of a user have one limit. Memory that is closed can be had again. */
 static void try_limit(const char *name, int (*create)(int fd, uint64_t size, uint32_t *handle),
 		      int results[8])
 {
@@ -57,7 +57,7 @@ static void try_limit(const char *name, int (*create)(int fd, uint64_t size, uin
 	results[1] = create(fd, MIB, &first);
 	results[2] = create(fd, MIB, &second);
 	results[3] = create(fd, 1, &third);
-	results[4] = create(other, 2 * MIB, &fourth);
+	results[4] = create(other, PAGE, &fourth);
 	bo_close(fd, first);
 	results[5] = create(fd, MIB, &first);
 	results[6] = create(fd, PAGE, &third);
@@ -72,7 +72,7 @@ static void try_limit(const char *name, int (*create)(int fd, uint64_t size, uin
 
 static void check_limit(const char *name, int (*create)(int fd, uint64_t size, uint32_t *handle))
 {
-	static const int want[] = { -EDQUOT, 0, 0, -EDQUOT, 0, 0, -EDQUOT, -EDQUOT };
+	static const int want[] = { -EDQUOT, 0, 0, -EDQUOT, -EDQUOT, 0, -EDQUOT, -EDQUOT };
 	int results[ROWS(want)];
 	size_t i;
 
@@ -84,13 +84,13 @@ static void check_limit(const char *name, int (*create)(int fd, uint64_t size, u
 static void test_device_memory(void **state)
 {
 	(void)state;
-	check_limit("file_memory_mb", bo_create);
+	check_limit("user_memory_mb", bo_create);
 }
 
 static void test_host_memory(void **state)
 {
 	(void)state;
-	check_limit("file_host_mb", bo_create_host);
+	check_limit("user_host_mb", bo_create_host);
 }
 
 /* Records of tiles are device memory as well: 16 bytes each. */
@@ -104,9 +104,9 @@ static void test_spaces_count(void **state)
 	(void)state;
 	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
 	check_used(fd, PAGE, 0);
-	before = parameter_set("file_memory_mb", 1);
+	before = parameter_set("user_memory_mb", 1);
 	full = space_create(fd, bo, MIB / 16, &made);
-	parameter_set("file_memory_mb", before);
+	parameter_set("user_memory_mb", before);
 	CHECK_EQ(full, -EDQUOT);
 	check_used(fd, PAGE, 0);
 	CHECK_EQ(space_create(fd, bo, 1000, &made), 0);

@@ -43,11 +43,11 @@ static void test_limits_are_those_of_the_hardware(void **state)
 
 	(void)state;
 	device_info(fd, &info);
-	CHECK_EQ(info.features, DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX |
-					DRM_T3_FEATURE_MULTI | DRM_T3_FEATURE_BLOCKS |
-					DRM_T3_FEATURE_BYTES | DRM_T3_FEATURE_QUEUES |
-					DRM_T3_FEATURE_GEMM | DRM_T3_FEATURE_TIMED |
-					DRM_T3_FEATURE_TILES | DRM_T3_FEATURE_KEYS);
+	CHECK_EQ(info.features,
+		 DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX | DRM_T3_FEATURE_MULTI |
+			 DRM_T3_FEATURE_BLOCKS | DRM_T3_FEATURE_BYTES | DRM_T3_FEATURE_QUEUES |
+			 DRM_T3_FEATURE_GEMM | DRM_T3_FEATURE_TIMED | DRM_T3_FEATURE_TILES |
+			 DRM_T3_FEATURE_KEYS | DRM_T3_FEATURE_REFUSALS);
 	CHECK_EQ(info.node_ranks, (1ull << info.ranks) - 1);
 	CHECK_EQ(info.hw_version >> 16, 1);
 	CHECK(info.memory_size && info.memory_size % PAGE == 0);

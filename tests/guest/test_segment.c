@@ -4,7 +4,8 @@
 
 typedef struct drm_t3_segment_map map_arg;
 
-#define SEG(member, value, error) BAD(drm_t3_segment_map, member, value, error)
+#define SEG(member, value, error)	    BAD(drm_t3_segment_map, member, value, error)
+#define SEG_AS(named, member, value, error) BAD_AS(named, drm_t3_segment_map, member, value, error)
 
 static void test_local_wrong_arguments(void **state)
 {
@@ -18,8 +19,8 @@ static void test_local_wrong_arguments(void **state)
 		SEG(kind, 257, EINVAL),
 		SEG(op, 4, EINVAL),
 		SEG(op, 257, EINVAL),
-		SEG(dtype, DRM_T3_U8, EINVAL), /* op is ADD */
-		SEG(dtype, DRM_T3_I8, EINVAL),
+		SEG_AS("op", dtype, DRM_T3_U8, EINVAL), /* op is ADD */
+		SEG_AS("op", dtype, DRM_T3_I8, EINVAL),
 		SEG(dtype, 6, EINVAL),
 		SEG(dtype, 256, EINVAL),
 		SEG(init, 2, EINVAL),
@@ -33,13 +34,13 @@ static void test_local_wrong_arguments(void **state)
 		SEG(offset, UINT64_MAX - 3, EINVAL),
 		SEG(offset, 1ull << 63, EINVAL),
 		SEG(rows, 0, EINVAL),
-		SEG(rows, 1, EINVAL), /* fewer than tile_rows */
+		SEG_AS("tile_rows", rows, 1, EINVAL), /* fewer than tile_rows */
 		SEG(rows, 65, EINVAL),
 		SEG(rows, UINT32_MAX, EINVAL),
 		SEG(row_bytes, 0, EINVAL),
 		SEG(row_bytes, 62, EINVAL),
-		SEG(row_bytes, 28, EINVAL), /* less than tile_row_bytes */
-		SEG(row_bytes, 68, EINVAL), /* more than pitch */
+		SEG_AS("tile_row_bytes", row_bytes, 28, EINVAL), /* less than tile_row_bytes */
+		SEG_AS("pitch", row_bytes, 68, EINVAL),		 /* more than pitch */
 		SEG(pitch, 0, EINVAL),
 		SEG(pitch, 60, EINVAL),
 		SEG(pitch, 66, EINVAL),
@@ -58,7 +59,7 @@ static void test_local_wrong_arguments(void **state)
 		SEG(target_row, 1, EINVAL),
 		SEG(target_col, 4, EINVAL),
 		SEG(block_tiles, 1, EINVAL),
-		SEG(import_count, 1, EINVAL),
+		SEG_AS("imports", import_count, 1, EINVAL),
 		SEG(imports, 8, EINVAL),
 	};
 	struct raw raw;

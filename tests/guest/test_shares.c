@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The limits of one file on a device, and the cost of others' work for a job. No file can take all,
- * and no file's work ends another's job. All clients are unprivileged users.
+ * The cost of others' work for a job: users take turns at the engine, and no user's work ends
+ * another's job. test_users has the limits of a user.
  */
-#include <fcntl.h>
-
 #include "child.h"
 #include "memory.h"
 #include "module.h"
@@ -12,144 +10,8 @@
 #include "raw.h"
 #include "t3_hw.h"
 
-#define FILE_QUEUES   8u
-#define FILE_SPACES   128u
-#define FILE_SEGMENTS 512u
-#define MANY	      5000u
-#define WAIT_MS	      120000
-
-static int open_as_user(void)
-{
-	int fd = open_rank(0);
-
-	become(UID_USER, true);
-	return fd;
-}
-
-/* ------------------------------------------------------- one who takes all he can */
-
-/* The number of calls that succeed until the file's limit is reached. */
-static uint32_t exhaust(int (*take)(int fd, uint32_t i), int fd)
-{
-	uint32_t i;
-	int ret = 0;
-
-	for (i = 0; i < MANY && !ret; i++)
-		ret = take(fd, i);
-	CHECK_EQ(ret, -EDQUOT);
-	return i - 1;
-}
-
-static int take_queue(int fd, uint32_t i)
-{
-	uint32_t queue;
-
-	(void)i;
-	return queue_create(fd, 0, &queue);
-}
-
-static uint32_t spaces[FILE_SPACES];
-
-static int take_space(int fd, uint32_t i)
-{
-	struct drm_t3_space_create made;
-	uint32_t bo;
-	int ret;
-
-	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
-	ret = space_create(fd, bo, RAW_TILES, &made);
-	if (!ret && i < FILE_SPACES)
-		spaces[i] = made.space;
-	return ret;
-}
-
-static int take_segment(int fd, uint32_t i)
-{
-	struct raw raw = { .fd = fd, .space = spaces[i / 8] };
-	struct drm_t3_segment_map segment = raw_segment(&raw);
-
-	segment.segment = i % 8;
-	segment.offset = i % 8 * RAW_SEGMENT_BYTES;
-	return raw_map(&raw, &segment);
-}
-
-static int take_memory(int fd, uint32_t i)
-{
-	uint32_t bo;
-
-	(void)i;
-	return bo_create(fd, 256 * 1024, &bo);
-}
-
-static void hostile_body(int sock, void *arg)
-{
-	struct drm_t3_device_info info;
-	int fd = open_as_user();
-
-	(void)arg;
-	CHECK_EQ(exhaust(take_queue, fd), FILE_QUEUES);
-	CHECK_EQ(exhaust(take_space, fd), FILE_SPACES);
-	CHECK_EQ(exhaust(take_segment, fd), FILE_SEGMENTS);
-	exhaust(take_memory, fd);
-	device_info(fd, &info);
-	CHECK(info.memory_free >= info.file_memory_used);
-	send_u32(sock, 1);
-	receive_u32(sock); /* until the other is done */
-}
-
-static void honest_body(int sock, void *arg)
-{
-	int fd = open_as_user();
-	struct raw raw;
-
-	(void)sock;
-	(void)arg;
-	CHECK_EQ(take_queue(fd, 0), 0);
-	CHECK_EQ(take_memory(fd, 0), 0);
-	raw_create(&raw, fd, PAGE);
-	raw_map_local(&raw);
-	raw_close(&raw);
-}
-
-/* Four of them leave enough for one more. */
-static void test_nobody_takes_all(void **state)
-{
-	struct child hostile[4], honest;
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < ROWS(hostile); i++) {
-		child_start(&hostile[i], hostile_body, NULL);
-		CHECK_EQ(receive_u32(hostile[i].sock), 1);
-	}
-	child_start(&honest, honest_body, NULL);
-	CHECK_EQ(child_end(&honest, WAIT_MS), 0);
-	for (i = 0; i < ROWS(hostile); i++) {
-		send_u32(hostile[i].sock, 1);
-		CHECK_EQ(child_end(&hostile[i], WAIT_MS), 0);
-	}
-	module_await_unused();
-}
-
-static void privileged_body(int sock, void *arg)
-{
-	int fd = open_rank(0);
-	uint32_t i;
-
-	(void)sock;
-	(void)arg;
-	for (i = 0; i < 2 * FILE_QUEUES; i++)
-		CHECK_EQ(take_queue(fd, i), 0);
-}
-
-static void test_the_privileged_may_have_more(void **state)
-{
-	struct child child;
-
-	(void)state;
-	child_start(&child, privileged_body, NULL);
-	CHECK_EQ(child_end(&child, WAIT_MS), 0);
-}
+#define FILE_QUEUES 8u
+#define WAIT_MS	    120000
 
 /* --------------------------------------------------------------- time of a job */
 
@@ -167,10 +29,9 @@ struct worker {
 	uint32_t sync;
 };
 
-static void worker_open(struct worker *worker)
+static void worker_open(struct worker *worker, uid_t uid)
 {
-	worker->fd = open(guest_node(0), O_RDWR | O_CLOEXEC);
-	CHECK(worker->fd >= 0);
+	worker->fd = open_rank_as(uid, 0);
 	CHECK_EQ(bo_create(worker->fd, OPERAND_BYTES, &worker->a), 0);
 	CHECK_EQ(bo_create(worker->fd, OPERAND_BYTES, &worker->b), 0);
 	CHECK_EQ(bo_create(worker->fd, SIDE * SIDE * 4, &worker->c), 0);
@@ -224,11 +85,11 @@ static int64_t worker_run_alone(const struct worker *worker)
 }
 
 /* Each queue has a result of its own: jobs that write to one buffer would wait for each other. */
-static void worker_flood(struct worker *worker)
+static void worker_flood(struct worker *worker, uid_t uid)
 {
 	uint32_t i, queue;
 
-	worker_open(worker);
+	worker_open(worker, uid);
 	for (i = 0; i < FILE_QUEUES * JOBS; i++) {
 		if (i % JOBS == 0) {
 			CHECK_EQ(queue_create(worker->fd, 0, &queue), 0);
@@ -251,14 +112,12 @@ static void time_body(int sock, void *arg)
 	size_t i;
 
 	(void)arg;
-	guest_node(0);
-	become(UID_USER, true);
-	worker_open(&honest);
+	worker_open(&honest, UID_USER);
 	alone = worker_run_alone(&honest);
 	send_u32(sock, (uint32_t)(alone * 3 / 1000000 + 1));
 	receive_u32(sock); /* the limit is set */
 	for (i = 0; i < HOSTILE; i++)
-		worker_flood(&hostile[i]);
+		worker_flood(&hostile[i], UID_USER + 1 + (uid_t)i);
 	for (i = 0; i < TRIES && longest <= 3 * alone; i++) {
 		took = worker_run(&honest);
 		longest = took > longest ? took : longest;
@@ -335,12 +194,10 @@ static void short_jobs_body(int sock, void *arg)
 
 	(void)sock;
 	(void)arg;
-	guest_node(0);
-	become(UID_USER, true);
-	worker_open(&honest);
+	worker_open(&honest, UID_USER);
 	CHECK_EQ(queue_create(honest.fd, 0, &queue), 0);
 	alone = short_jobs(&honest, queue);
-	worker_flood(&hostile);
+	worker_flood(&hostile, UID_USER + 1);
 	beside = short_jobs(&honest, queue);
 	printf("# %u short jobs: %u %% of the engine's work\n", SHORT_JOBS,
 	       (uint32_t)(100 * alone / beside));
@@ -353,7 +210,7 @@ static void test_short_jobs_get_their_share(void **state)
 	run_child(short_jobs_body);
 }
 
-/* ---------------------------------------------------------------- turns of files */
+/* ---------------------------------------------------------------- turns of users */
 
 /* Returns what the engine does meanwhile, for all. */
 static uint64_t long_job(const struct worker *worker, uint32_t queue)
@@ -367,7 +224,7 @@ static uint64_t long_job(const struct worker *worker, uint32_t queue)
 }
 
 /*
- * Files take turns, whatever their queues: one queue beside eight of another file has half of the
+ * Users take turns, whatever their queues: one queue beside eight of another user has half of the
  * engine, and not a ninth. The engine goes on until the kernel notices the end, so it is tried thrice.
  */
 static void turns_body(int sock, void *arg)
@@ -378,13 +235,11 @@ static void turns_body(int sock, void *arg)
 
 	(void)sock;
 	(void)arg;
-	guest_node(0);
-	become(UID_USER, true);
-	worker_open(&honest);
+	worker_open(&honest, UID_USER);
 	CHECK_EQ(queue_create(honest.fd, 0, &queue), 0);
 	alone = long_job(&honest, queue);
 	for (i = 0; i < 3 && share < 30; i++) {
-		worker_flood(&hostile);
+		worker_flood(&hostile, UID_USER + 1);
 		beside = long_job(&honest, queue);
 		share = 100 * alone / beside;
 		printf("# a long job: %u %% of the engine's work\n", (uint32_t)share);
@@ -393,7 +248,7 @@ static void turns_body(int sock, void *arg)
 	CHECK(share >= 30);
 }
 
-static void test_files_take_turns(void **state)
+static void test_users_take_turns(void **state)
 {
 	(void)state;
 	run_child(turns_body);
@@ -408,9 +263,10 @@ static void test_no_trouble_in_the_kernel_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nobody_takes_all),	       TEST(test_the_privileged_may_have_more),
-		TEST(test_work_of_others_ends_no_job), TEST(test_short_jobs_get_their_share),
-		TEST(test_files_take_turns),	       TEST(test_no_trouble_in_the_kernel_log),
+		TEST(test_work_of_others_ends_no_job),
+		TEST(test_short_jobs_get_their_share),
+		TEST(test_users_take_turns),
+		TEST(test_no_trouble_in_the_kernel_log),
 	};
 
 	return cmocka_run_group_tests_name("shares", tests, NULL, NULL);

@@ -32,7 +32,7 @@ static void test_wrong_arguments(void **state)
 		STAGE(bo_handle, 4711, ENOENT),
 		STAGE(slots, 5, EINVAL),
 		STAGE(slots, UINT32_MAX, EINVAL),
-		STAGE(slots, 0, EINVAL), /* with a buffer */
+		BAD_AS("bo_handle", drm_t3_segment_staging, slots, 0, EINVAL), /* with a buffer */
 		STAGE(offset, 4, EINVAL),
 		STAGE(offset, PAGE, EINVAL),
 		STAGE(offset, PAGE - 3 * STAGING - RAW_SEGMENT_BYTES + 8, EINVAL),

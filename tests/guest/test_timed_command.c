@@ -5,6 +5,7 @@
 #include "gang.h"
 #include "memory.h"
 #include "raw.h"
+#include "refusal.h"
 #include "trouble.h"
 
 #define SIZE	   (2 * PAGE)
@@ -27,9 +28,11 @@ static void open_first(struct member *m)
 
 /* clang-format off */
 #define CMD(member, value, error) BAD(drm_t3_timed, member, value, error)
+#define ON_RESULT(at) \
+	BAD_AS("result.offset", drm_t3_timed, args.offset, COMMAND_TIMED_RESULT + (at), EINVAL)
 #define AFTER(at) \
 	{ .what = "after the struct", .offset = sizeof(struct drm_t3_timed) + (at), .size = 1, \
-	  .value = 1, .error = E2BIG }
+	  .value = 1, .error = E2BIG, .type = "drm_t3_timed", .field = "head.type" }
 static const struct deviation bad_commands[] = {
 	CMD(head.flags, 1, EINVAL), CMD(head.flags, 0x80000000, EINVAL),
 	CMD(args.pad, 1, EINVAL), CMD(result.pad, 1, EINVAL),
@@ -46,8 +49,7 @@ static const struct deviation bad_commands[] = {
 	CMD(result.offset, SIZE - 256, EINVAL),
 	/* on each other */
 	CMD(result.offset, 0, EINVAL), CMD(result.offset, 384, EINVAL),
-	CMD(args.offset, COMMAND_TIMED_RESULT, EINVAL), CMD(args.offset, COMMAND_TIMED_RESULT + 256, EINVAL),
-	CMD(args.offset, COMMAND_TIMED_RESULT - 384, EINVAL),
+	ON_RESULT(0), ON_RESULT(256), ON_RESULT(-384),
 };
 /* clang-format on */
 
@@ -68,6 +70,7 @@ static void test_command(void **state)
 		       bad_commands[i].size);
 		if (submit_one(m.fd, m.queue, &command, m.sync) != -bad_commands[i].error)
 			guest_fail(__FILE__, __LINE__, "%s: not refused so", bad_commands[i].what);
+		refusal_check_command(m.fd, &bad_commands[i], 0);
 	}
 	member_close(&m);
 }

@@ -64,6 +64,13 @@ static void test_waits(void **state)
 	trace_expect(&trace, "t3_wait_begin", "space=0 epoch=3 what=ARMED segments=0x0");
 	trace_expect(&trace, "t3_wait_end", "space=0 epoch=3 what=ARMED ret=-110");
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 3, 2, after_ms(20)), -EINVAL);
+	trace_expect(&trace, "t3_refusal",
+		     "request=* error=22 struct=drm_t3_space_wait field=segment_mask index=-1 "
+		     "value=0x2 allowed=*");
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 0, 1, after_ms(20)), -EINVAL);
+	trace_expect(&trace, "t3_refusal",
+		     "request=* error=22 struct=drm_t3_space_wait field=epoch index=-1 value=0x0 "
+		     "allowed=*");
 	arg.space = raw.space;
 	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_SPACE_EVENTFD, &arg), 0);
 	trace_expect_end(&trace);
@@ -99,6 +106,9 @@ static void test_faults(void **state)
 	CHECK_EQ(raw_wait_fault(&raw, 1, &fault), -EIO);
 	trace_expect(&trace, "t3_wait_begin", "space=0 epoch=1 what=DELIVERED segments=0x1");
 	trace_expect(&trace, "t3_wait_end", "space=0 epoch=1 what=DELIVERED ret=-5");
+	trace_expect(&trace, "t3_refusal",
+		     "request=* error=5 struct=drm_t3_space_wait field=space index=-1 value=* "
+		     "allowed=*");
 	CHECK_EQ(space_reset(raw.fd, raw.space), 0);
 	trace_expect(&trace, "t3_space_reset", "space=0 generation=* client=* bytes=4096");
 	trace_expect(&trace, "t3_space_state", "space=0 epoch=0 from=FREE to=IDLE");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The driver is unbound from its device, as at a hot unplug, while files are open. */
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +14,8 @@ struct user {
 	struct raw raw;
 	int wait_fd;
 	int event;
-	int result; /* of a waiter */
+	int own_memory; /* /proc/self/mem, as a debugger reads it */
+	int result;	/* of a waiter */
 	char bdf[32];
 };
 
@@ -21,6 +23,7 @@ static void open_user(struct user *u, uint32_t rank)
 {
 	struct drm_t3_space_wait_fd wait_fd = { .segment_mask = 1 };
 	struct drm_t3_space_eventfd event = { .segment_mask = 1 };
+	uint32_t word;
 
 	memset(u, 0, sizeof(*u));
 	raw_open(&u->raw, rank, PAGE);
@@ -30,12 +33,15 @@ static void open_user(struct user *u, uint32_t rank)
 	u->wait_fd = wait_fd.fd;
 	u->event = event.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	CHECK_EQ(call(u->raw.fd, DRM_IOCTL_T3_SPACE_EVENTFD, &event), 0);
+	u->own_memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	CHECK_EQ(pread(u->own_memory, &word, sizeof(word), (off_t)(uintptr_t)u->raw.memory), 4);
 }
 
 static void close_user(struct user *u)
 {
 	close(u->wait_fd);
 	close(u->event);
+	close(u->own_memory);
 	raw_close(&u->raw);
 }
 
@@ -60,6 +66,9 @@ static void check_all_gone(struct user *u)
 	CHECK_EQ(signal_of_load(u->raw.aperture), SIGBUS);
 	CHECK_EQ(signal_of_store(u->raw.doorbell), SIGBUS);
 	CHECK_EQ(signal_of_store(u->raw.memory), SIGBUS);
+	CHECK_EQ(pread(u->own_memory, &bo, sizeof(bo), (off_t)(uintptr_t)u->raw.memory), -1);
+	CHECK_EQ(errno, EIO);
+	CHECK_EQ(pwrite(u->own_memory, &bo, sizeof(bo), (off_t)(uintptr_t)u->raw.memory), -1);
 	CHECK_EQ(poll(&poller, 1, 1000), 1);
 	CHECK(poller.revents & POLLHUP);
 	CHECK_EQ(read(u->event, &count, sizeof(count)), sizeof(count));

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operations of a process on mappings of each kind: split, shrink, move, protect, pin, fork and
- * revoke. test_mmap.c tests how they are made.
+ * Operations of a process on mappings of each kind: split, shrink, move, protect, pin, fork,
+ * revoke, and a debugger's. test_mmap.c tests how they are made.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 #include "child.h"
 #include "memory.h"
@@ -224,28 +226,194 @@ static void test_moved_mappings_die_too(void **state)
 
 /* ------------------------------------------------------------------------- pin */
 
-/* Registers cannot be pinned, and no other process can read them. */
+/* Memory on the bus cannot be pinned. */
 static void test_pinning(void **state)
 {
-	int self = open("/proc/self/mem", O_RDWR | O_CLOEXEC), pipes[2], kind;
+	int pipes[2], kind;
 	struct maps m;
-	char byte;
 
 	(void)state;
-	CHECK(self >= 0);
 	CHECK_EQ(pipe(pipes), 0);
 	maps_open(&m);
 	for (kind = 0; kind < KINDS; kind++) {
 		struct iovec iov = { plain(m.at[kind]), 1 };
-		int want = registers[kind] ? -1 : 1;
 
 		CHECK_EQ(signal_of_load(m.at[kind]), 0);
-		CHECK_EQ(vmsplice(pipes[1], &iov, 1, 0), want);
-		CHECK_EQ(pread(self, &byte, 1, (off_t)(uintptr_t)m.at[kind]), want);
+		CHECK_EQ(vmsplice(pipes[1], &iov, 1, 0), registers[kind] ? -1 : 1);
 	}
 	close(pipes[0]);
 	close(pipes[1]);
-	close(self);
+	maps_close(&m);
+}
+
+/* -------------------------------------------------------------------- debugger */
+
+/* As gdb does it: /proc/PID/mem. */
+static int open_memory(pid_t pid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static ssize_t peek(int memory, const volatile void *at, void *bytes, size_t size)
+{
+	return pread(memory, bytes, size, (off_t)(uintptr_t)at);
+}
+
+static ssize_t poke(int memory, const volatile void *at, const void *bytes, size_t size)
+{
+	return pwrite(memory, bytes, size, (off_t)(uintptr_t)at);
+}
+
+/*
+ * Buffers and event areas are memory. A read of a register may change it, and a store to an
+ * aperture counts, so a debugger sees neither.
+ */
+static void test_a_debugger_sees_memory_and_no_registers(void **state)
+{
+	static const bool readable[] = { true, true, false, false, true };
+	static const bool writable[] = { true, true, false, false, false };
+	int memory = open_memory(getpid()), kind;
+	struct maps m;
+	uint32_t word;
+
+	(void)state;
+	maps_open(&m);
+	for (kind = 0; kind < KINDS; kind++) {
+		ssize_t got = peek(memory, m.at[kind], &word, sizeof(word));
+
+		if (got != (readable[kind] ? 4 : -1))
+			guest_fail(__FILE__, __LINE__, "%s: read %zd", names[kind], got);
+		word = 5;
+		got = poke(memory, m.at[kind], &word, sizeof(word));
+		if (got != (writable[kind] ? 4 : -1))
+			guest_fail(__FILE__, __LINE__, "%s: wrote %zd", names[kind], got);
+	}
+	CHECK_EQ(raw_state(&m.raw), DRM_T3_SPACE_IDLE);
+	CHECK_EQ(m.raw.events->faults, 0);
+	close(memory);
+	maps_close(&m);
+}
+
+static void check_same_bytes(int memory, volatile uint8_t *at, size_t size)
+{
+	uint8_t bytes[SIZE];
+	size_t i;
+
+	CHECK(size <= sizeof(bytes));
+	CHECK_EQ(peek(memory, at, bytes, size), size);
+	for (i = 0; i < size; i++)
+		if (bytes[i] != at[i])
+			guest_fail(__FILE__, __LINE__, "byte %zu is %u, not %u", i, bytes[i],
+				   at[i]);
+	for (i = 0; i < size; i++)
+		bytes[i] = (uint8_t)(bytes[i] + 1);
+	CHECK_EQ(poke(memory, at, bytes, size), size);
+	for (i = 0; i < size; i++)
+		if (at[i] != bytes[i])
+			guest_fail(__FILE__, __LINE__, "written byte %zu is %u, not %u", i, at[i],
+				   bytes[i]);
+}
+
+/* Any place and length; a mapping that begins inside the buffer; never beyond its end. */
+static void test_a_debugger_sees_the_right_bytes(void **state)
+{
+	int memory = open_memory(getpid()), kind;
+	volatile uint8_t *piece;
+	uint8_t bytes[2 * PAGE];
+	struct maps m;
+	size_t i;
+
+	(void)state;
+	maps_open(&m);
+	for (kind = BUFFER; kind <= HOST; kind++) {
+		for (i = 0; i < SIZE; i++)
+			m.at[kind][i] = (uint8_t)(i * 7 + i / PAGE);
+		order_stores();
+		check_same_bytes(memory, m.at[kind], SIZE);
+		check_same_bytes(memory, m.at[kind] + PAGE - 3, 7);
+		check_same_bytes(memory, m.at[kind] + SIZE - 1, 1);
+		/* The next page is not mapped. */
+		CHECK_EQ(munmap(plain(m.at[kind]), PAGE), 0);
+		CHECK_EQ(munmap(plain(m.at[kind] + 2 * PAGE), 2 * PAGE), 0);
+		piece = m.at[kind] + PAGE;
+		check_same_bytes(memory, piece, PAGE);
+		CHECK_EQ(peek(memory, piece + PAGE - 5, bytes, sizeof(bytes)), 5);
+		CHECK_EQ(peek(memory, piece - 1, bytes, 1), -1);
+	}
+	close(memory);
+	maps_close(&m);
+}
+
+/* A file that was opened to read gives no way to write, and PROT_READ none that mprotect() does not. */
+static void test_a_debugger_writes_no_mapping_to_read(void **state)
+{
+	int fd = open(guest_node(0), O_RDONLY | O_CLOEXEC), memory = open_memory(getpid());
+	uint32_t bo, word = 5;
+	uint64_t offset;
+	volatile uint32_t *at;
+
+	(void)state;
+	CHECK(fd >= 0);
+	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
+	CHECK_EQ(bo_offset(fd, bo, &offset), 0);
+	at = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, (off_t)offset);
+	CHECK((void *)(uintptr_t)at != MAP_FAILED);
+	CHECK_EQ(poke(memory, at, &word, sizeof(word)), -1);
+	CHECK_EQ(peek(memory, at, &word, sizeof(word)), 4);
+	CHECK_EQ(word, 0);
+	munmap((void *)(uintptr_t)at, PAGE);
+	close(memory);
+	close(fd);
+}
+
+static void wait_with_words(int sock, void *arg)
+{
+	struct maps *m = arg;
+
+	*(volatile uint32_t *)m->at[BUFFER] = 0x11223344;
+	order_stores();
+	CHECK_EQ(ptrace(PTRACE_TRACEME, 0, NULL, NULL), 0);
+	(void)sock;
+	raise(SIGSTOP);
+	CHECK_EQ(*(volatile uint32_t *)(m->at[BUFFER] + 8), 0x55667788);
+}
+
+/* Another process, by ptrace() itself, and a mapping by way of a dma-buf on another device. */
+static void test_ptrace_of_an_imported_buffer(void **state)
+{
+	int other = open_rank(1), dmabuf, status;
+	struct child child;
+	struct maps m;
+	uint32_t handle;
+	uint64_t offset;
+	long word;
+
+	(void)state;
+	maps_open(&m);
+	dmabuf = prime_share(m.raw.fd, m.raw.bo);
+	CHECK_EQ(prime_import(other, dmabuf, &handle), 0);
+	CHECK_EQ(bo_offset(other, handle, &offset), 0);
+	munmap(plain(m.at[BUFFER]), SIZE);
+	m.at[BUFFER] = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, other, (off_t)offset);
+	CHECK(plain(m.at[BUFFER]) != MAP_FAILED);
+	child_start(&child, wait_with_words, &m);
+	CHECK_EQ(waitpid(child.pid, &status, 0), child.pid);
+	CHECK(WIFSTOPPED(status));
+	errno = 0;
+	word = ptrace(PTRACE_PEEKDATA, child.pid, m.at[BUFFER], NULL);
+	CHECK_EQ(errno, 0);
+	CHECK_EQ((uint32_t)word, 0x11223344);
+	CHECK_EQ(ptrace(PTRACE_POKEDATA, child.pid, m.at[BUFFER] + 8, 0x55667788L), 0);
+	CHECK_EQ(ptrace(PTRACE_DETACH, child.pid, NULL, NULL), 0);
+	CHECK_EQ(child_end(&child, 5000), 0);
+	close(dmabuf);
+	close(other);
 	maps_close(&m);
 }
 
@@ -369,6 +537,10 @@ int main(void)
 		TEST(test_pieces_show_the_right_pages),
 		TEST(test_moved_mappings_die_too),
 		TEST(test_pinning),
+		TEST(test_a_debugger_sees_memory_and_no_registers),
+		TEST(test_a_debugger_sees_the_right_bytes),
+		TEST(test_a_debugger_writes_no_mapping_to_read),
+		TEST(test_ptrace_of_an_imported_buffer),
 		TEST(test_child_has_the_same),
 		TEST(test_dontfork),
 		TEST(test_child_outlives_its_parent),

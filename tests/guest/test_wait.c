@@ -125,7 +125,7 @@ static void test_epochs_that_are_over(void **state)
 	raw_arm(&raw, 9);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 8, 1, 0), 0);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 9, 1, 0), -ETIMEDOUT);
-	/* A fault does not change what was reached before. */
+	/* A fault does not change the epochs before it. */
 	put8(raw.aperture, 1);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 9, 1, 0), -EIO);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 8, 1, 0), 0);
@@ -143,6 +143,117 @@ static void open_notifiers(const struct raw *raw, struct pollfd poller[2])
 	CHECK_EQ(call(raw->fd, DRM_IOCTL_T3_SPACE_EVENTFD, &event), 0);
 	poller[0] = (struct pollfd){ .fd = wait_fd.fd, .events = POLLIN };
 	poller[1] = (struct pollfd){ .fd = event.fd, .events = POLLIN };
+}
+
+/* ---------------------------------------------- updates behind the last one that counts */
+
+static void store_twice(const struct raw *raw)
+{
+	put64(raw->aperture, 1);
+}
+
+static void store_narrow(const struct raw *raw)
+{
+	put8(raw->aperture + 64, 1);
+}
+
+static void store_outside(const struct raw *raw)
+{
+	put64(raw->aperture + 512, 1);
+}
+
+static void ring_again(const struct raw *raw)
+{
+	raw_ring_tile(raw, 0, 0, 3);
+}
+
+static void ring_for_no_tile(const struct raw *raw)
+{
+	raw_ring_tile(raw, 0, 0, 4);
+}
+
+static void release_early(const struct raw *raw)
+{
+	raw_release(raw, 2);
+}
+
+struct late {
+	const char *what;
+	void (*act)(const struct raw *raw);
+	uint32_t armed;	   /* the fault's kind while segment 1 is not complete */
+	uint32_t complete; /* and when the space is COMPLETE; NONE: it is no fault then */
+};
+
+/* No wait of that epoch succeeds. poll() shows no POLLIN, and the eventfd was signalled for it. */
+static void check_late(const struct late *late, bool complete)
+{
+	uint32_t kind = complete ? late->complete : late->armed;
+	struct drm_t3_segment_map other;
+	struct drm_t3_fault fault;
+	struct pollfd poller[2];
+	struct raw raw;
+	uint64_t value;
+	uint32_t what;
+
+	raw_open(&raw, 0, PAGE);
+	raw_map_local(&raw);
+	other = raw_segment(&raw);
+	other.segment = 1;
+	other.offset = 1024;
+	CHECK_EQ(raw_map(&raw, &other), 0);
+	CHECK_EQ(raw_stage(&raw, 0, raw.bo, RAW_SEGMENT_BYTES, 1), 0);
+	open_notifiers(&raw, poller);
+	raw_arm(&raw, 1);
+	raw_fill(&raw, 0, RAW_SEGMENT_BYTES, 1);
+	raw_fill(&raw, 1024, RAW_SEGMENT_BYTES, 1);
+	raw_release(&raw, 1);
+	CHECK_EQ(read(poller[1].fd, &value, sizeof(value)), sizeof(value));
+	raw_arm(&raw, 2);
+	raw_fill(&raw, 0, RAW_SEGMENT_BYTES, 1);
+	if (complete)
+		raw_fill(&raw, 1024, RAW_SEGMENT_BYTES, 1);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 2, 1, 0), 0);
+	CHECK_EQ(read(poller[1].fd, &value, sizeof(value)), sizeof(value));
+	late->act(&raw);
+	for (what = DRM_T3_WAIT_TRACKED; what <= DRM_T3_WAIT_DELIVERED; what++) {
+		CHECK_EQ(raw_wait(&raw, what, 2, 1, 0), -EIO);
+		CHECK_EQ(raw_wait(&raw, what, 2, 0, 0), -EIO);
+		CHECK_EQ(raw_wait(&raw, what, 2, 1, after_ms(2000)), -EIO);
+		CHECK_EQ(raw_wait(&raw, what, 1, 1, 0), 0);
+	}
+	CHECK_EQ(raw_wait_fault(&raw, 2, &fault), -EIO);
+	if (fault.kind != kind || fault.epoch != 2)
+		guest_fail(__FILE__, __LINE__, "%s: fault %u in epoch %u", late->what, fault.kind,
+			   fault.epoch);
+	/* The eventfd is signalled by the interrupt, which may come later. */
+	CHECK_EQ(poll(&poller[0], 1, 10000), 1);
+	CHECK_EQ(poller[0].revents, POLLERR);
+	CHECK_EQ(poll(&poller[1], 1, 10000), 1);
+	CHECK_EQ(poller[1].revents, POLLIN);
+	close(poller[0].fd);
+	close(poller[1].fd);
+	raw_close(&raw);
+}
+
+static void test_updates_behind_the_last(void **state)
+{
+	static const struct late rows[] = {
+		{ "a store again", store_twice, DRM_T3_FAULT_OVERSHOOT, DRM_T3_FAULT_NOT_ARMED },
+		{ "a narrow store", store_narrow, DRM_T3_FAULT_WIDTH, DRM_T3_FAULT_NOT_ARMED },
+		{ "a store outside", store_outside, DRM_T3_FAULT_UNMAPPED, DRM_T3_FAULT_NOT_ARMED },
+		{ "a doorbell again", ring_again, DRM_T3_FAULT_OVERSHOOT, DRM_T3_FAULT_NOT_ARMED },
+		{ "a doorbell for no tile", ring_for_no_tile, DRM_T3_FAULT_BAD_DOORBELL,
+		  DRM_T3_FAULT_BAD_DOORBELL },
+		{ "an early release", release_early, DRM_T3_FAULT_BAD_ARM, DRM_T3_FAULT_NONE },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ROWS(rows); i++) {
+		check_late(&rows[i], false);
+		if (rows[i].complete)
+			check_late(&rows[i], true);
+	}
 }
 
 /*
@@ -402,6 +513,7 @@ int main(void)
 		TEST(test_masks),
 		TEST(test_space_without_segments),
 		TEST(test_epochs_that_are_over),
+		TEST(test_updates_behind_the_last),
 		TEST(test_tracked_before_delivered),
 		TEST(test_stores_wake),
 		TEST(test_stores_wake_without_deadline),

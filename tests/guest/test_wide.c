@@ -78,10 +78,11 @@ static void attack_once(struct attack *attack)
 
 static void attack_body(int sock, void *arg)
 {
-	struct attack attack = { .fds = { open_rank(0), open_rank(1) } };
+	struct attack attack = { .fds = { open_rank_as(UID_USER + 1, 0),
+					  open_rank_as(UID_USER + 1, 1) } };
 	uint32_t *stop = arg;
 
-	become(UID_USER, true);
+	become(UID_USER + 1, true);
 	attack_once(&attack);
 	send_u32(sock, 1);
 	while (!__atomic_load_n(stop, __ATOMIC_RELAXED))
@@ -93,7 +94,7 @@ static void attack_body(int sock, void *arg)
 /* ------------------------------------------------------------------- the other */
 
 #define BYTES (4u << 20)
-#define WORK  ((uint64_t)BYTES / 4096 * (4096 + 256)) /* of a copy, without its start */
+#define WORK  ((uint64_t)BYTES / 4096 * (4 * 4096 + 3500)) /* of a copy, without its start */
 
 static uint64_t engine_work(int fd)
 {
@@ -115,7 +116,7 @@ static void honest_body(int sock, void *arg)
 	struct operand dst, src;
 	uint32_t queue, sync, i, round;
 	uint64_t before, all;
-	int fd = open_rank(1);
+	int fd = open_rank_as(UID_USER, 1);
 
 	(void)arg;
 	(void)sock;

@@ -425,6 +425,20 @@ static void test_imports(void)
 	close(left.fd);
 }
 
+static void test_refusal(void)
+{
+	struct drm_t3_segment_map map = segment_args(2);
+	struct drm_t3_refusal arg = { 0 };
+
+	map.pitch = 4;
+	CHECK_EQ(call(own.fd, DRM_IOCTL_T3_SEGMENT_MAP, &map), -EINVAL);
+	CHECK_EQ(call(own.fd, DRM_IOCTL_T3_REFUSAL, &arg), 0);
+	CHECK_EQ(arg.request, (uint32_t)DRM_IOCTL_T3_SEGMENT_MAP);
+	CHECK_EQ(arg.error, EINVAL);
+	CHECK_EQ(arg.value, 4);
+	CHECK(!strcmp(arg.struct_name, "drm_t3_segment_map") && !strcmp(arg.field, "pitch"));
+}
+
 static void test_destroy(void)
 {
 	struct drm_t3_space arg = { .space = own.space.space };
@@ -453,6 +467,7 @@ int main(void)
 		{ "test_deadline", test_deadline },
 		{ "test_files_to_poll", test_files_to_poll },
 		{ "test_imports", test_imports },
+		{ "test_refusal", test_refusal },
 		{ "test_destroy", test_destroy },
 	};
 

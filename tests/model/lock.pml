@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lock of qemu-device/t3_lock.h, with the memory of a processor that delays stores: the store
+ * The lock of qemu-device/sync/lock.h, with the memory of a processor that delays stores: the store
  * that releases the lock stays in the thread's buffer until the thread runs an atomic operation or
  * takes the mutex, somebody makes the global barrier, or it drains by itself.
  *

@@ -2,7 +2,10 @@
 """Communicators, plans and collectives, of one process and of four, in a VM."""
 
 import contextlib
+import errno
+import gc
 import os
+import signal
 import time
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 from conftest import RANKS, SECONDS
 
 import t3
+from t3 import uapi
 
 COUNT, TILE = 4096, 256
 
@@ -51,6 +55,52 @@ def test_a_plan_runs_again_and_again():
         assert (plans[0].space.state, plans[0].space.epoch) == (t3.SpaceState.COMPLETE, 3)
         kept = plans[0].result()
     assert kept[3] == 18  # the memory of a closed plan stays while an array looks at it
+
+
+def in_child(*calls):
+    """Make the calls in a forked child, and let it forget all that it has."""
+    pid = os.fork()
+    if not pid:
+        try:
+            signal.alarm(SECONDS)
+            for call in calls:
+                call()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_a_forked_child_ends_nothing_of_its_parents():
+    with local_plans(tile=TILE) as plans, t3.Device(0) as device, device.buffer(4096) as buffer, \
+            device.space(buffer, 1) as space, device.queue() as queue:
+        memory = buffer.array("u8")
+        put_all(plans)
+        for plan in plans:
+            plan.wait(SECONDS)
+        everything = [*plans, memory, space, queue, buffer, device]
+        in_child(*(one.close for one in everything if hasattr(one, "close")), gc.collect)
+        in_child(*(one.__del__ for one in everything if hasattr(one, "__del__")), everything.clear,
+                 gc.collect)
+        put_all(plans)
+        for plan in plans:
+            assert (plan.wait(SECONDS) == 6 + 4 * (np.arange(COUNT) % 7)).all()
+        with queue.fill(buffer, 0x0101010101010101, 4096) as fence:
+            fence.wait(SECONDS)
+        assert space.state is t3.SpaceState.IDLE and (memory == 1).all()
+
+
+def test_a_destroyed_space_is_no_unplugged_device():
+    with contextlib.ExitStack() as stack:
+        devices = [stack.enter_context(t3.Device.of_rank(rank)) for rank in range(RANKS)]
+        comms = [stack.enter_context(comm) for comm in t3.Comm.local(devices)]
+        plans = [stack.enter_context(plan) for plan in
+                 t3.Plan.all_of(comms, "all_reduce", COUNT, "f32", tile=TILE)]
+        uapi.ioctl(devices[0], "space_destroy", space=1)
+        with pytest.raises(t3.Error, match="its space was destroyed") as caught:
+            plans[0].arm()
+        assert caught.value.errno == errno.ENOENT
+        assert not isinstance(caught.value, t3.DeviceGoneError)
 
 
 def test_a_matrix_is_put_by_tiles():
@@ -111,14 +161,14 @@ def test_an_array_of_more_than_16_mib_is_put_by_tiles():
 
 def test_mistakes_of_a_caller_leave_the_plan_usable():
     with local_plans(tile=TILE) as plans:
-        with pytest.raises(t3.Error):
+        with pytest.raises(t3.Error, match="comes after t3_plan_ready.*no epoch was armed"):
             plans[0].put(0, data_of(0))  # not started
-        with pytest.raises(t3.Error):
+        with pytest.raises(t3.Error, match="comes after t3_plan_ready.*no epoch was armed"):
             plans[0].wait(0)
         with pytest.raises(ValueError):
             t3.Plan.all_of([], "all_reduce", 0, op="mul")
         put_all(plans)
-        with pytest.raises(t3.Error):
+        with pytest.raises(t3.Error, match="an element is put twice: tile 0 of chunk 0"):
             plans[0].put(0, data_of(0)[:1])  # a second time
         for plan in plans:
             plan.wait(SECONDS)

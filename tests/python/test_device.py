@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Devices, buffers and queues, in a VM."""
 
+import copy
 import errno
 import gc
 import os
+import pickle
 import threading
 
 import numpy as np
@@ -49,6 +51,34 @@ def test_arrays_look_at_the_memory_itself(device):
                     lambda: buffer.array("u8", (-1, -1)), lambda: buffer.array("u8", 1, -1)):
             with pytest.raises(ValueError):
                 bad()
+
+
+def test_a_buffer_is_not_copied_and_made_once(device):
+    """Two objects of one buffer, both closed, unmapped it below its arrays."""
+    buffer = device.buffer(4096)
+    array = buffer.array("i32")
+    array[:] = 7
+    for way in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="a Buffer cannot be copied"):
+            way(buffer)
+    free = device.info.memory_free
+    with pytest.raises(TypeError, match="second __init__"):
+        buffer.__init__(device, 8192)
+    assert device.info.memory_free == free
+    buffer.close()
+    with pytest.raises(TypeError, match="second __init__"):
+        buffer.__init__(device, 8192)
+    assert device.info.memory_free == free and buffer.closed
+    assert (array == 7).all()
+
+
+def test_queues_spaces_and_devices_are_made_once(device):
+    with device.buffer(4096) as buffer, device.queue() as queue, \
+            device.space(buffer, 1) as space, t3.Device(0) as again, device.buffer(4096) as other:
+        for made, arguments in ((queue, (device,)), (space, (device, other, 1)), (again, (0,))):
+            with pytest.raises(TypeError, match="second __init__"):
+                made.__init__(*arguments)
+        assert space.state is t3.SpaceState.IDLE and again.info.rank == device.info.rank
 
 
 def test_an_array_keeps_the_memory_of_a_closed_buffer(device):

@@ -56,6 +56,20 @@ def test_a_peer_error_names_the_rank_that_was_first(sentence, rank):
     assert errors.make(-errno.EPIPE, sentence).rank == rank
 
 
+def test_a_refused_field_is_named_once():
+    with pytest.raises(t3.Error) as caught:
+        t3.Segment(0, 4, 4, updates=65)._desc()
+    refusal = caught.value.refusal
+    assert (refusal.struct, refusal.field, refusal.value) == ("t3_segment_desc", "updates", 65)
+    assert refusal.ioctl == "" and refusal.index is None and refusal.allowed == "1 to 64"
+    assert "t3_segment_desc.updates is 65; allowed: 1 to 64" in str(caught.value)
+    assert pickle.loads(pickle.dumps(caught.value)).refusal == refusal
+    assert errors.make(-errno.EINVAL).refusal is None
+    with pytest.raises(t3.Error) as again:
+        t3.Segment(0, 4, 4, updates=65)._desc()
+    assert again.value.refusal == refusal
+
+
 def test_exceptions_survive_pickling():
     made = errors.make(-errno.EPIPE, "rank 3 has ended", "barrier")
     again = pickle.loads(pickle.dumps(made))

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Handles, waits, element types and segments, without a device."""
 
+import copy
 import errno
 import gc
 import os
+import pickle
 import signal
 import threading
 import time
@@ -22,8 +24,8 @@ from t3.buffer import array_of, view_of
 
 class Thing(Resource):
     def __init__(self, ended, name, parents=(), result=0):
-        self._handle = Handle(name, lambda pointer: ended.append(pointer) or result,
-                              [parent._live() for parent in parents])
+        self._own(Handle(name, lambda pointer: ended.append(pointer) or result,
+                         [parent._live() for parent in parents]))
 
 
 # --- handles
@@ -99,6 +101,103 @@ def test_memory_is_used_as_long_as_an_array_of_it_lives():
 def test_a_failed_close_is_raised():
     with pytest.raises(t3.FaultError):
         Thing([], "thing", result=-errno.EIO).close()
+
+
+@pytest.mark.parametrize("make", [
+    copy.copy, copy.deepcopy, pickle.dumps, lambda thing: copy.deepcopy([thing]),
+    lambda thing: thing.__reduce__(), lambda thing: copy.copy(thing._handle),
+    lambda thing: pickle.dumps(thing._handle)])
+def test_copies_are_refused(make):
+    """Two objects would end one handle twice, and the second time below an array of it."""
+    ended = []
+    with Thing(ended, "thing") as thing:
+        with pytest.raises(TypeError, match="Thing|Handle"):
+            make(thing)
+    assert ended == ["thing"]
+
+
+def test_a_copy_by_force_ends_nothing_twice():
+    """What copies the attributes by hand has the same handle: closing one closes both."""
+    ended = []
+    memory = ffi.new("char[]", 64)
+    thing, other = Thing(ended, memory), Thing.__new__(Thing)
+    other.__dict__.update(thing.__dict__)
+    data = array_of(view_of(thing._live(), memory, 64), t3.Dtype.F32, 4)
+    thing.close()
+    other.close()
+    assert thing.closed and other.closed and ended == []
+    with pytest.raises(ValueError, match="this Thing is closed"):
+        other._call(lambda pointer: pointer)
+    data[:] = 1
+    del data
+    gc.collect()
+    assert ended == [memory]
+
+
+def test_threads_that_close_at_once_end_it_once():
+    for _ in range(50):
+        ended = []
+        thing, start = Thing(ended, "thing"), threading.Barrier(4)
+        threads = [threading.Thread(target=lambda: start.wait() >= 0 and thing.close())
+                   for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert ended == ["thing"]
+
+
+def test_another_class_is_refused():
+    class Other(Thing):
+        pass
+
+    with Thing([], "thing") as thing:
+        with pytest.raises(TypeError, match="class of a Thing"):
+            thing.__class__ = Other
+        assert type(thing) is Thing
+
+
+OWNERS = [t3.Device, t3.Buffer, t3.Space, t3.Producer, t3.Queue, t3.Fence, t3.Comm, t3.Plan,
+          t3.PlanSpace]
+
+
+ARGUMENTS = {(t3.Producer, "put"): 3, (t3.Producer, "put_tile"): 2, (t3.Plan, "put"): 2,
+             (t3.Plan, "put_tile"): 3}
+
+
+@pytest.mark.parametrize("kind", OWNERS)
+def test_an_object_without_init_is_closed(kind):
+    made = kind.__new__(kind)
+    assert made.closed
+    made.close()
+    with pytest.raises(ValueError, match=f"this {kind.__name__} is closed"):
+        with made:
+            pass
+    for name in ("put", "put_tile"):
+        if (kind, name) in ARGUMENTS:
+            with pytest.raises(ValueError, match="closed"):
+                getattr(made, name)(*[0] * (ARGUMENTS[kind, name] - 1), np.zeros(1, "f4"))
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_init_runs_once(closed):
+    ended = []
+    thing = Thing(ended, "first")
+    if closed:
+        thing.close()
+    with pytest.raises(TypeError, match="second __init__"):
+        Thing.__init__(thing, ended, "second")
+    thing.close()
+    assert ended == (["first", "second"] if closed else ["second", "first"])
+
+
+def test_del_by_hand_closes_once():
+    ended = []
+    thing = Thing(ended, "thing")
+    with pytest.warns(ResourceWarning):
+        thing.__del__()
+    thing.__del__()
+    assert ended == ["thing"]
 
 
 # --- waits
@@ -178,6 +277,18 @@ def test_other_threads_need_no_worker():
     thread.start()
     thread.join()
     assert found == [thread]
+
+
+# --- paths
+
+@pytest.mark.parametrize("path", ["/dev/accel/accel0\0x", b"/dev/accel/accel0\0x",
+                                  os.fspath("a\0"), "\0"])
+def test_a_null_byte_is_in_no_path(path):
+    with pytest.raises(ValueError, match="null byte"):
+        t3.Device(path)
+    with Thing([], "device") as device:
+        with pytest.raises(ValueError, match="null byte"):
+            t3.Comm.in_directory(device, path, 0, 2)
 
 
 # --- communicators

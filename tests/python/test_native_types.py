@@ -15,11 +15,12 @@ import t3
 PACKAGE = pathlib.Path(t3.__file__).parent
 USER = """
 import numpy as np
+import numpy.typing as npt
 import t3
 from t3 import uapi
 
 
-def total(comm: t3.Comm, data: "np.ndarray[int, np.dtype[np.float32]]") -> float:
+def total(comm: t3.Comm, data: "npt.NDArray[np.float32]") -> float:
     try:
         with comm.plan("all_reduce", data.size, tile=512) as plan:
             plan.start(timeout=5)

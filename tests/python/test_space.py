@@ -173,6 +173,10 @@ def test_a_segment_that_overlaps_is_an_error(device):
         with pytest.raises(t3.Error, match="segment 1") as caught:
             space.map_local(t3.Segment(1, 1, 16))
         assert caught.value.errno == errno.EEXIST
+        refusal = caught.value.refusal
+        assert (refusal.ioctl, refusal.struct) == ("segment_map", "drm_t3_segment_map")
+        assert (refusal.field, refusal.value, refusal.index) == ("offset", 0, None)
+        assert refusal.text in str(caught.value)
         space.unmap(0)
         space.map_local(t3.Segment(1, 1, 16))
 

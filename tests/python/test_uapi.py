@@ -59,6 +59,18 @@ def test_shorter_and_longer_arguments(node, size, tail):
     assert made.size == 4096 and (made.handle > 0) == (size > 8)
 
 
+def test_errors_name_the_field(node):
+    with pytest.raises(uapi.Refused) as caught:
+        uapi.ioctl(node, "bo_create", flags=2, size=1)
+    error = caught.value
+    assert (error.ioctl, error.struct, error.field) == ("bo_create", "drm_t3_bo_create", "flags")
+    assert (error.value, error.index, error.allowed) == (2, None, "DRM_T3_BO_HOST or 0")
+    assert "drm_t3_bo_create.flags is 2; allowed: DRM_T3_BO_HOST or 0" in str(error)
+    with pytest.raises(uapi.Refused) as caught:
+        uapi.ioctl(node, "space_wait", what=0, epoch=1, deadline_ns=-5)
+    assert (caught.value.field, caught.value.value) == ("deadline_ns", -5)
+
+
 @pytest.mark.parametrize("fields, number", [
     ({"flags": 2, "size": 1}, errno.EINVAL), ({"size": 0}, errno.EINVAL),
     ({"size": 2**63}, errno.EINVAL)])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* T3 qtests: the lock that vCPUs take for their stores, with threads and without a machine. */
 #include "qemu/osdep.h"
-#include "../../qemu-device/t3_lock.c"
+#include "../../qemu-device/sync/lock.c"
 #include "t3-test.h"
 
 #define THREADS 4u

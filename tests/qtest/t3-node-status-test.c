@@ -162,7 +162,8 @@ static void test_last_end(void)
 	b = node_start(&place, 1);
 	pair = remote_pair(&a->dev[0], &b->dev[0], 2, BYTES);
 	peer = node_peer(a);
-	g_assert_cmpstr(qdict_get_str(peer, "last-end"), ==, "it has ended");
+	g_assert_cmpstr(qdict_get_str(peer, "last-end"), ==,
+			"the other node has closed the connection");
 	g_assert_cmpstr(qdict_get_str(peer, "state"), ==, "up");
 	g_assert_cmpint(qdict_get_int(peer, "connections"), ==, 2);
 	qobject_unref(peer);

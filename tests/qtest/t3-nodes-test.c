@@ -115,18 +115,26 @@ static void test_lost_node(void)
 	place_free(&place);
 }
 
-/* A short stop is no fault. While a machine is stopped, nothing in its memory changes. */
+/*
+ * A stop shorter than node-timeout is no fault, though it is longer than its default. While a machine is
+ * stopped, nothing in its memory changes.
+ */
 static void test_stopped_node(void)
 {
 	struct t3_test_place place = place_new();
-	struct t3_vm *a = node_start(&place, 0), *b = node_start(&place, 1);
-	struct t3_test_pair pair = remote_pair(&a->dev[0], &b->dev[0], 1, 64);
+	struct t3_test_pair pair;
 	uint32_t value = 1, i;
+	struct t3_vm *a, *b;
+
+	place.more = "\"node-timeout\": 60000, ";
+	a = node_start(&place, 0);
+	b = node_start(&place, 1);
+	pair = remote_pair(&a->dev[0], &b->dev[0], 1, 64);
 
 	set_running(b, false);
 	for (i = 0; i < 64; i += 4)
 		store32(&pair.source, i, 7);
-	g_usleep(300000);
+	g_usleep(6000000);
 	mem_read(&b->dev[0], pair.target.buffer, &value, sizeof(value));
 	g_assert_cmpuint(value, ==, 0);
 	set_running(b, true);
@@ -134,6 +142,27 @@ static void test_stopped_node(void)
 	wait_state(&pair.target, T3_SPACE_COMPLETE, 1);
 	mem_read(&b->dev[0], pair.target.buffer, &value, sizeof(value));
 	g_assert_cmpuint(value, ==, 7);
+	vm_end(b);
+	vm_end(a);
+	place_free(&place);
+}
+
+/* One that is stopped for longer is lost. */
+static void test_node_timeout(void)
+{
+	struct t3_test_place place = place_new();
+	struct t3_vm *a = node_start(&place, 0), *b = node_start(&place, 1);
+	struct t3_test_pair pair = remote_pair(&a->dev[0], &b->dev[0], 1, 64);
+	QDict *peer;
+
+	set_running(b, false);
+	store32(&pair.source, 0, 7);
+	await_node_state(a, "waiting");
+	wait_state(&pair.source, T3_SPACE_FAULTED, 1);
+	peer = node_peer(a);
+	g_assert_cmpstr(qdict_get_str(peer, "last-end"), ==, "the node is silent");
+	qobject_unref(peer);
+	set_running(b, true);
 	vm_end(b);
 	vm_end(a);
 	place_free(&place);
@@ -206,9 +235,13 @@ static void test_refusals(void)
 {
 	struct t3_vm *vm = vm_start_raw("-object iothread,id=io");
 
-	expect_refused(vm, "'node': 1", "node, uuid and tls-creds need", "nodes");
-	expect_refused(vm, "'uuid': '" T3_TEST_UUID "'", "node, uuid and tls-creds need", "nodes");
-	expect_refused(vm, "'tls-creds': 'x'", "node, uuid and tls-creds need", "nodes");
+	expect_refused(vm, "'node': 1", "node, uuid, tls-creds", "need nodes");
+	expect_refused(vm, "'uuid': '" T3_TEST_UUID "'", "node, uuid, tls-creds", "need nodes");
+	expect_refused(vm, "'tls-creds': 'x'", "tls-creds and node-timeout need", "nodes");
+	expect_refused(vm, "'node-timeout': 5000", "tls-creds and node-timeout need", "nodes");
+	expect_refused(vm, "'node-timeout': 999, " TWO, "node-timeout=999", "1000 to 60000 ms");
+	expect_refused(vm, "'node-timeout': 60001, " TWO, "node-timeout=60001", "1000 to 60000 ms");
+	expect_refused(vm, "'node-timeout': 0, " TWO, "node-timeout=0", "1000 to 60000 ms");
 	expect_refused(vm, "'nodes': [ { 'ranks': 2 } ]", "nodes has 1", "2 to 32");
 	expect_refused(vm,
 		       "'nodes': [ { 'ranks': 0, 'address': { 'type': 'unix', 'path': '/x' } }, "
@@ -253,7 +286,11 @@ void add_nodes_tests(void)
 	qtest_add_func("/t3/nodes/tcp", test_tcp);
 	qtest_add_func("/t3/nodes/shared-memory", test_shared);
 	qtest_add_func("/t3/nodes/lost-node", test_lost_node);
-	qtest_add_func("/t3/nodes/stopped-node", test_stopped_node);
+	/* These fabrics have a thread anyway, and 6 seconds are long. */
+	if (!g_getenv("T3_TEST_THREAD")) {
+		qtest_add_func("/t3/nodes/stopped-node", test_stopped_node);
+		qtest_add_func("/t3/nodes/node-timeout", test_node_timeout);
+	}
 	qtest_add_func("/t3/nodes/deleted", test_deleted);
 	qtest_add_func("/t3/nodes/strangers", test_strangers);
 	qtest_add_func("/t3/nodes/no-migration", test_no_migration);

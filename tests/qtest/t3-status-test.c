@@ -217,6 +217,7 @@ static void test_trace(void)
 	expect_line(log, "t3_queue_state rank 0 queue 33 FREE -> READY");
 	expect_line(log, "t3_descriptor rank 0 queue 33 index=0 WAIT status=ABORTED");
 	expect_line(log, "t3_link_state rank 0 to 1 down");
+	expect_line(log, "t3_link_accident rank 0 to 1 link-down packet=");
 	expect_line(log, "t3_link_resent rank 0 to 1 packets=");
 	expect_line(log, "t3_link_given_up rank 0 to 1 packets=");
 	expect_line(log, "t3_peer_lost rank 0 peer=1");

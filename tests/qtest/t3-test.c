@@ -248,6 +248,7 @@ int main(int argc, char **argv)
 	add_node_status_tests();
 	add_node_fault_tests();
 	add_node_proxy_tests();
+	add_node_stranger_tests();
 	add_ring_tests();
 	add_tls_tests();
 	add_nodes_perf();

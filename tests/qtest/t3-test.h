@@ -268,6 +268,7 @@ void add_nodes_tests(void);
 void add_node_status_tests(void);
 void add_node_fault_tests(void);
 void add_node_proxy_tests(void);
+void add_node_stranger_tests(void);
 void add_ring_tests(void);
 void add_tls_tests(void);
 void add_nodes_perf(void);

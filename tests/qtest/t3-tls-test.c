@@ -175,8 +175,43 @@ static void test_refused(void)
 	papers_free(&papers);
 }
 
+/* More than are heard at a time, before their handshake, within it, or with nonsense. */
+static void test_strangers(void)
+{
+	static const uint8_t record[] = {
+		0x16, 3, 1, 1, 0, 1
+	}; /* the first bytes of a ClientHello */
+	struct papers papers;
+	struct t3_vm *a, *b;
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	unsigned int i, port;
+	int fd[150];
+
+	if (!papers_new(&papers))
+		return;
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	g_assert_cmpint(sscanf(strstr(papers.place.address, "port\": \""), "port\": \"%u", &port),
+			==, 1);
+	at.sin_port = htons(port);
+	a = start(&papers, 0, papers.ours, "server");
+	for (i = 0; i < G_N_ELEMENTS(fd); i++) {
+		fd[i] = socket(AF_INET, SOCK_STREAM, 0);
+		g_assert_cmpint(connect(fd[i], (struct sockaddr *)&at, sizeof(at)), ==, 0);
+		if (i % 3)
+			send(fd[i], record, i % 3 * 3, MSG_NOSIGNAL);
+	}
+	b = start(&papers, 1, papers.ours, "client");
+	run_pair(a, b);
+	for (i = 0; i < G_N_ELEMENTS(fd); i++)
+		close(fd[i]);
+	vm_end(b);
+	vm_end(a);
+	papers_free(&papers);
+}
+
 void add_tls_tests(void)
 {
 	qtest_add_func("/t3/nodes/tls/verified", test_verified);
 	qtest_add_func("/t3/nodes/tls/refused", test_refused);
+	qtest_add_func("/t3/nodes/tls/strangers", test_strangers);
 }

@@ -419,9 +419,9 @@ static void test_counted_faults_leave_chance(void **state)
 				assert_true(host_inject(host->fabric, 0, 1, kind, 3));
 			for (i = 0; i < 8; i++)
 				if (kind == T3_INJECT_DELAY)
-					t3_link_injected_delay(link);
+					t3_link_injected_delay(link, 0);
 				else
-					t3_link_injected(link, kind);
+					t3_link_injected(link, kind, 0);
 			random[counted] = link->injected.random;
 		}
 		assert_int_equal(random[0], random[1]);
@@ -482,10 +482,10 @@ static void test_delays_add_up(void **state)
 	(void)state;
 	link->injected.chance = T3_INJECT_CHANCE;
 	link->injected.random = 1;
-	alone = t3_link_injected_delay(link);
+	alone = t3_link_injected_delay(link, 0);
 	link->injected.random = 1;
 	assert_true(host_inject(host->fabric, 0, 1, T3_INJECT_DELAY, 1));
-	both = t3_link_injected_delay(link);
+	both = t3_link_injected_delay(link, 0);
 	assert_true(alone > 0);
 	assert_int_equal(both, alone + link->injected.delay);
 	host_free(host);

@@ -5,6 +5,7 @@
  * T3_SEEDS, T3_SEED as in test_core_property.c.
  */
 #include "gang.h"
+#include "node/node.h"
 #include "nodes.h"
 #include "queue.h"
 #include "ring.h"
@@ -218,7 +219,7 @@ static void a_cut_connection_ends_the_job(void **state)
 	for_each_seed(seed, SEEDS) a_cut_connection_ends_the_job_of(seed);
 }
 
-/* A node that is stopped for long: its peers give up, then find it silent. It goes on later. */
+/* A node that is stopped for long: its peers find it silent. It goes on later. */
 static void a_stopped_node_ends_the_job_of(uint64_t seed)
 {
 	struct host *host = connected(4, 2, seed);
@@ -234,7 +235,7 @@ static void a_stopped_node_ends_the_job_of(uint64_t seed)
 		nodes_drain(host);
 	}
 	assert_string_equal(nodes_why(host, 0, 1), "the node is silent");
-	host_expect_peer_fault(&host->dev[0], SPACE, T3_FAULT_PEER_DEAD, 1);
+	host_expect_peer_fault(&host->dev[0], SPACE, T3_FAULT_PEER_POISON, 3);
 	assert_int_equal(host_state(&host->dev[1], SPACE), T3_SPACE_FAULTED);
 	nodes_stop(host, 1, false);
 	nodes_settle(host);
@@ -251,8 +252,8 @@ static void a_stopped_node_ends_the_job(void **state)
 	for_each_seed(seed, SEEDS) a_stopped_node_ends_the_job_of(seed);
 }
 
-/* Shorter than the link's retries: nobody notices. */
-static void a_short_stop_is_no_fault(void **state)
+/* Longer than a link's retries, and shorter than the silence that ends the connection: nobody notices. */
+static void a_stop_shorter_than_the_silence_is_no_fault(void **state)
 {
 	struct host *host = connected(4, 2, 3);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
@@ -263,7 +264,7 @@ static void a_short_stop_is_no_fault(void **state)
 	nodes_settle(host);
 	nodes_stop(host, 1, true);
 	produce_all(&ring, 1, false);
-	for (i = 0; i < 10; i++) {
+	for (i = 0; i < T3_PEER_SILENCE; i++) {
 		nodes_tick(host);
 		nodes_drain(host);
 	}
@@ -271,7 +272,48 @@ static void a_short_stop_is_no_fault(void **state)
 	nodes_settle(host);
 	ring_expect_state(&ring, T3_SPACE_COMPLETE, 1);
 	ring_expect_sums(&ring, 1);
+	assert_int_equal(nodes_info(host, 0, 1).connections, 1);
 	host_free(host);
+}
+
+/*
+ * Ticks until rank 1's link to rank 2, on node 1, gives up. The node is stopped, or its link is down; it
+ * says PING all the same, each `pings` ticks.
+ */
+static uint32_t ticks_to_the_end(uint32_t pings, bool stopped)
+{
+	static const struct t3_frame ping = { .type = T3_FRAME_PING };
+	struct t3_cmd_inject down = { .kind = T3_INJECT_LINK_DOWN, .rank = 1, .peer = 2 };
+	struct host *host = connected(4, 2, 3);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
+	uint32_t ticks = 0;
+
+	ring_arm(&ring, 1);
+	nodes_settle(host);
+	nodes_stop(host, 1, stopped);
+	if (!stopped)
+		assert_true(nodes_inject(host, &down));
+	produce_all(&ring, 1, false);
+	while (!host_counter(&host->dev[1], T3_COUNTER_LINK_DOWNS)) {
+		nodes_tick(host);
+		if (pings && ++ticks % pings == 0)
+			assert_null(t3_peer_input(nodes_peer(host, 0, 1), &ping, sizeof(ping)));
+		nodes_drain(host);
+		assert_true(ticks < 10 * T3_PEER_SILENCE);
+	}
+	assert_true(nodes_info(host, 0, 1).up);
+	host_free(host);
+	return ticks;
+}
+
+/* A node that lives has 8 times 2 ticks. One that says just enough has those of a silence more. */
+static void a_link_gives_up_in_bounded_time(void **state)
+{
+	(void)state;
+	assert_int_equal(ticks_to_the_end(1, false), 16);
+	assert_int_equal(ticks_to_the_end(1, true), 16);
+	assert_int_equal(ticks_to_the_end(T3_PEER_STILL, true), 16);
+	assert_int_equal(ticks_to_the_end(T3_PEER_SILENCE, true), 16 + T3_PEER_SILENCE);
 }
 
 /* ----------------------------------------------------------- stores that wait */
@@ -671,7 +713,8 @@ int main(void)
 		cmocka_unit_test(a_short_queue_loses_nothing),
 		SEEDS_TEST(a_cut_connection_ends_the_job),
 		SEEDS_TEST(a_stopped_node_ends_the_job),
-		cmocka_unit_test(a_short_stop_is_no_fault),
+		cmocka_unit_test(a_stop_shorter_than_the_silence_is_no_fault),
+		cmocka_unit_test(a_link_gives_up_in_bounded_time),
 		cmocka_unit_test(tiles_and_queues_leave_slots_to_a_store_that_waits),
 		cmocka_unit_test(a_store_lets_one_that_needs_more_go_first),
 		cmocka_unit_test(a_store_that_cannot_be_made_leaves_its_slots),

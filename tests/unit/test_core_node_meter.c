@@ -141,10 +141,10 @@ static struct t3_packet packet_of(const struct t3_link *link, uint32_t sequence)
 
 static void answer(struct t3_peer *peer, const struct t3_packet *packet)
 {
-	struct t3_far_response response = { .src = packet->src_rank,
-					    .dst = packet->dst_rank,
-					    .incarnation = packet->incarnation,
-					    .sequence = packet->sequence };
+	struct t3_remote_response response = { .src = packet->src_rank,
+					       .dst = packet->dst_rank,
+					       .incarnation = packet->incarnation,
+					       .sequence = packet->sequence };
 
 	t3_meter_stop(peer, &response);
 }

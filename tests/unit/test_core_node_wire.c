@@ -163,9 +163,164 @@ static void a_greeting_has_a_time_limit(void **state)
 	while (!t3_peer_tick(nodes_peer(host, 0, 1))) {
 		if (ticks < 7)
 			assert_null(t3_peer_input(nodes_peer(host, 0, 1), &byte, ticks == 0));
-		assert_true(++ticks <= T3_PEER_SILENCE);
+		assert_true(++ticks <= T3_PEER_GREETING);
 	}
 	host_free(host);
+}
+
+/* --------------------------------------------------------- before a peer is known */
+
+struct greeting {
+	struct t3_frame head;
+	struct t3_hello body;
+};
+
+static struct greeting greeting(void)
+{
+	return (struct greeting){ { .type = T3_FRAME_HELLO, .length = sizeof(struct t3_hello) },
+				  hello() };
+}
+
+/* A host asks how much it must read, and which peer may have said it. */
+static void a_greeting_tells_its_size_and_node(void **state)
+{
+	struct greeting g = greeting();
+
+	(void)state;
+	assert_int_equal(t3_greeting_size(&g), T3_GREETING_SIZE);
+	assert_int_equal(t3_greeting_node(&g, T3_GREETING_SIZE), 1);
+	g.body.node = T3_MAX_NODES - 1;
+	assert_int_equal(t3_greeting_node(&g, T3_GREETING_SIZE), T3_MAX_NODES - 1);
+	assert_int_equal(t3_greeting_node(&g, T3_GREETING_SIZE - 1), T3_MAX_NODES);
+	g.body.node = T3_MAX_NODES;
+	assert_int_equal(t3_greeting_node(&g, T3_GREETING_SIZE), T3_MAX_NODES);
+	g.head.length = 1024;
+	assert_int_equal(t3_greeting_size(&g), T3_GREETING_MOST);
+	g.head.length = 1025;
+	assert_int_equal(t3_greeting_size(&g), 0);
+	g.head.length = 12;
+	assert_int_equal(t3_greeting_size(&g), 20);
+	g.head.length = 11;
+	assert_int_equal(t3_greeting_size(&g), 0);
+	g = greeting();
+	g.head.type = T3_FRAME_REFUSE;
+	assert_int_equal(t3_greeting_size(&g), 0);
+	g = greeting();
+	g.head.flags = 1;
+	assert_int_equal(t3_greeting_size(&g), 0);
+	g = greeting();
+	g.head.mbz = 1;
+	assert_int_equal(t3_greeting_size(&g), 0);
+}
+
+static uint32_t judged(struct host *host, struct greeting *g)
+{
+	return t3_peer_judge(nodes_peer(host, 0, 1), g, sizeof(*g));
+}
+
+/*
+ * Each bit of it is looked at, and with a wrong identity nothing else: the answer tells a stranger
+ * nothing of the fabric, and nothing of how good his guess was.
+ */
+static void a_stranger_learns_nothing(void **state)
+{
+	struct host *host = pair(false);
+	const size_t fabric = offsetof(struct t3_hello, fabric);
+	struct greeting g = greeting(), blind;
+	uint8_t *body = (uint8_t *)&g.body, *guess = (uint8_t *)&blind.body;
+	size_t bit, byte;
+
+	(void)state;
+	assert_int_equal(judged(host, &g), T3_REFUSED_NOT);
+	for (bit = 0; bit < 8 * sizeof(g.body); bit++) {
+		byte = bit / 8;
+		body[byte] ^= 1u << bit % 8;
+		assert_int_not_equal(judged(host, &g), T3_REFUSED_NOT);
+		if (byte >= fabric && byte < fabric + T3_NODE_ID_SIZE)
+			assert_int_equal(judged(host, &g), T3_REFUSED_FABRIC);
+		blind = g;
+		memset(blind.body.fabric, 0, sizeof(blind.body.fabric));
+		if (byte >= offsetof(struct t3_hello, flags))
+			assert_int_equal(judged(host, &blind), T3_REFUSED_FABRIC);
+		body[byte] ^= 1u << bit % 8;
+	}
+	blind = greeting();
+	memset(guess + offsetof(struct t3_hello, flags), 0xff,
+	       sizeof(blind.body) - offsetof(struct t3_hello, flags));
+	assert_int_equal(judged(host, &blind), T3_REFUSED_FABRIC);
+	assert_int_equal(t3_peer_judge(nodes_peer(host, 0, 1), &g, T3_GREETING_SIZE - 4),
+			 T3_REFUSED_SHAPE);
+	host_free(host);
+}
+
+/* The frame that a host sends before it has a peer is the one that the node sends. */
+static void a_refusal_tells_its_reason(void **state)
+{
+	struct host *host = pair(false);
+	uint8_t frame[T3_REFUSAL_SIZE];
+	uint32_t reason;
+
+	(void)state;
+	for (reason = T3_REFUSED_MAGIC; reason < T3_REFUSED_COUNT; reason++) {
+		assert_int_equal(t3_refusal_frame(reason, frame), reason != T3_REFUSED_MAGIC);
+		t3_peer_disconnect(nodes_peer(host, 0, 1));
+		t3_peer_connect(nodes_peer(host, 0, 1));
+		assert_false(nodes_info(host, 0, 1).is_refused);
+		assert_non_null(strstr(t3_peer_input(nodes_peer(host, 0, 1), frame, sizeof(frame)),
+				       t3_node_refusal_text(reason)));
+		assert_true(nodes_info(host, 0, 1).is_refused);
+		assert_false(nodes_info(host, 0, 1).refuses);
+	}
+	host_free(host);
+}
+
+/* --------------------------------------------------------------------- silence */
+
+static bool swallow(void *opaque, const void *data, size_t len, bool may_lose)
+{
+	(void)opaque;
+	(void)data;
+	(void)len;
+	(void)may_lose;
+	return true;
+}
+
+/* As many ticks as the configuration says, from the greeting on, however late that was. */
+static void silence_ends_a_connection(void **state)
+{
+	static const uint32_t silences[] = { T3_PEER_SILENCE_LEAST, T3_PEER_SILENCE,
+					     T3_PEER_SILENCE_MOST };
+	static const struct t3_peer_ops ops = { .output = swallow };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct host *host = pair(false);
+		struct t3_peer_config config = { .fabric = "one of the tests",
+						 .nodes = 2,
+						 .own = 0,
+						 .node = 1,
+						 .ranks = 0xc,
+						 .silence = silences[i] };
+		struct greeting g = greeting();
+		struct t3_peer *peer;
+		uint32_t ticks;
+
+		t3_peer_free(nodes_peer(host, 0, 1));
+		nodes_forget(host, 0, 1);
+		peer = t3_peer_new(nodes_fabric(host, 0), &config, &ops, NULL);
+		assert_non_null(peer);
+		t3_peer_connect(peer);
+		for (ticks = 0; ticks < T3_PEER_GREETING; ticks++)
+			assert_null(t3_peer_tick(peer));
+		assert_null(t3_peer_input(peer, &g, sizeof(g)));
+		for (ticks = 0; !t3_peer_tick(peer); ticks++)
+			assert_true(ticks < silences[i]);
+		assert_int_equal(ticks, silences[i]);
+		t3_peer_disconnect(peer);
+		t3_peer_free(peer);
+		host_free(host);
+	}
 }
 
 /* ------------------------------------------------------------------- frames */
@@ -217,28 +372,6 @@ static void a_node_moves_its_frames(void **state)
 	assert_true(t3_peer_moved(nodes_peer(host, 1, 0)));
 	assert_false(t3_peer_moved(nodes_peer(host, 0, 1)));
 	host_free(host);
-}
-
-/* A host asks before it knows which of its peers has called. */
-static void a_greeting_names_its_node(void **state)
-{
-	struct greeting {
-		struct t3_frame head;
-		struct t3_hello body;
-	} good = { { .type = T3_FRAME_HELLO, .length = sizeof(good.body) }, hello() };
-	struct greeting bad;
-	unsigned int i;
-
-	(void)state;
-	assert_int_equal(t3_peer_of_greeting(&good), 1);
-	for (i = 0; i < 4; i++) {
-		bad = good;
-		bad.head.type += i == 0;
-		bad.body.magic[0] ^= i == 1;
-		bad.body.version += i == 2;
-		bad.body.node = i == 3 ? T3_MAX_NODES : bad.body.node;
-		assert_int_equal(t3_peer_of_greeting(&bad), T3_MAX_NODES);
-	}
 }
 
 static void frames_have_types_flags_and_lengths(void **state)
@@ -318,9 +451,9 @@ static void a_node_speaks_for_its_own_links_alone(void **state)
 			struct t3_packet packet = { .src_rank = (uint16_t)src,
 						    .dst_rank = (uint16_t)dst,
 						    .incarnation = 1 };
-			struct t3_far_response response = { .src = (uint16_t)dst,
-							    .dst = (uint16_t)src };
-			struct t3_far_loss loss = { .src = (uint16_t)src, .dst = (uint16_t)dst };
+			struct t3_remote_response response = { .src = (uint16_t)dst,
+							       .dst = (uint16_t)src };
+			struct t3_remote_loss loss = { .src = (uint16_t)src, .dst = (uint16_t)dst };
 			bool right = may_send(src, dst);
 
 			assert_int_equal(right, !take(host, T3_FRAME_PACKET, 0, &packet, 64));
@@ -335,7 +468,7 @@ static void lengths_and_statuses_are_checked(void **state)
 {
 	struct host *host = pair(true);
 	struct t3_packet packet = { .src_rank = 2, .dst_rank = 1, .length = 4 };
-	struct t3_far_response response = { .src = 1, .dst = 2, .status = T3_NAK_KEY_LIMIT };
+	struct t3_remote_response response = { .src = 1, .dst = 2, .status = T3_NAK_KEY_LIMIT };
 
 	(void)state;
 	assert_non_null(strstr(take(host, T3_FRAME_PACKET, 0, &packet, 64), "contradicts"));
@@ -404,7 +537,9 @@ static void a_corrupt_packet_is_counted_alone(void **state)
 static void wrong_peers_are_refused(void **state)
 {
 	struct host *host = pair(false);
-	const struct t3_peer_config right = { .nodes = 2, .own = 0, .node = 1, .ranks = 0xc };
+	const struct t3_peer_config right = {
+		.nodes = 2, .own = 0, .node = 1, .ranks = 0xc, .silence = T3_PEER_SILENCE
+	};
 	struct t3_peer_config c = right;
 	struct t3_fabric *fabric = nodes_fabric(host, 0);
 	static const struct t3_peer_ops ops;
@@ -428,6 +563,11 @@ static void wrong_peers_are_refused(void **state)
 	c.ranks = 0xe;
 	assert_null(t3_peer_new(fabric, &c, &ops, NULL));
 	c.ranks = 0;
+	assert_null(t3_peer_new(fabric, &c, &ops, NULL));
+	c = right;
+	c.silence = T3_PEER_SILENCE_LEAST - 1;
+	assert_null(t3_peer_new(fabric, &c, &ops, NULL));
+	c.silence = T3_PEER_SILENCE_MOST + 1;
 	assert_null(t3_peer_new(fabric, &c, &ops, NULL));
 	nodes_forget(host, 0, 1);
 	host_free(host);
@@ -467,12 +607,12 @@ static uint32_t random_frame(uint64_t *random, uint8_t *body, uint32_t *type)
 				    .arg = host_below(random, 8),
 				    .incarnation = 1 + host_below(random, 3),
 				    .sequence = host_below(random, 8) };
-	struct t3_far_response response = { .src = 1,
-					    .dst = 2,
-					    .incarnation = 1,
-					    .sequence = host_below(random, 40),
-					    .status = host_below(random, 13) };
-	struct t3_far_loss loss = { .src = 2, .dst = 1 };
+	struct t3_remote_response response = { .src = 1,
+					       .dst = 2,
+					       .incarnation = 1,
+					       .sequence = host_below(random, 40),
+					       .status = host_below(random, 13) };
+	struct t3_remote_loss loss = { .src = 2, .dst = 1 };
 
 	*type = T3_FRAME_PACKET + host_below(random, 4);
 	if (*type == T3_FRAME_LOSS && !host_below(random, 20)) {
@@ -504,7 +644,7 @@ static void hostile_of(uint64_t seed)
 	nodes_settle(host);
 	ring_produce(&ring, 1, 1, false);
 	for (i = 0; i < 300; i++) {
-		uint8_t body[sizeof(struct t3_far_loss)];
+		uint8_t body[sizeof(struct t3_remote_loss)];
 
 		memset(body, (int)i, sizeof(body));
 		length = random_frame(&random, body, &type);
@@ -549,7 +689,10 @@ int main(void)
 		cmocka_unit_test(a_greeting_has_a_time_limit),
 		cmocka_unit_test(frames_may_move),
 		cmocka_unit_test(a_node_moves_its_frames),
-		cmocka_unit_test(a_greeting_names_its_node),
+		cmocka_unit_test(a_greeting_tells_its_size_and_node),
+		cmocka_unit_test(a_stranger_learns_nothing),
+		cmocka_unit_test(a_refusal_tells_its_reason),
+		cmocka_unit_test(silence_ends_a_connection),
 		cmocka_unit_test(frames_have_types_flags_and_lengths),
 		cmocka_unit_test(nothing_comes_before_the_greeting),
 		cmocka_unit_test(a_node_speaks_for_its_own_links_alone),

@@ -153,12 +153,18 @@ static const struct range ranges[] = {
 	{ T3_LOC_SPACE, 3, 64, 0, 1ull << 63, false },
 };
 
-static void try_range(struct queue *q, struct t3_descriptor x, uint64_t address, bool ok)
+static void try_range(struct host *host, struct queue *q, struct t3_descriptor x, uint64_t address,
+		      bool ok)
 {
-	if (ok)
-		queue_expect(q, queue_submit(q, &x), T3_DESC_OK, 0);
-	else
+	uint32_t index;
+
+	if (!ok) {
 		expect_refused(q, &x, T3_DESC_BAD_RANGE, address);
+		return;
+	}
+	index = queue_submit(q, &x);
+	host_drain(host);
+	queue_expect(q, index, T3_DESC_OK, 0);
 }
 
 static void test_ranges(void **state)
@@ -175,7 +181,7 @@ static void test_ranges(void **state)
 		x.rows = r->rows;
 		x.dst_kind = r->kind;
 		x.dst_pitch = r->pitch;
-		try_range(&q, x, r->address, r->ok);
+		try_range(host, &q, x, r->address, r->ok);
 		if (r->kind == T3_LOC_SPACE)
 			continue;
 		x = queue_copy(0, r->address, r->row_bytes);
@@ -183,7 +189,7 @@ static void test_ranges(void **state)
 		x.rows = r->rows;
 		x.src_pitch = r->pitch;
 		x.dst_pitch = r->rows > 1 ? r->row_bytes : 0;
-		try_range(&q, x, r->address, r->ok);
+		try_range(host, &q, x, r->address, r->ok);
 	}
 	host_free(host);
 }

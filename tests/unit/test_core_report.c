@@ -295,10 +295,14 @@ static void test_trace_blocks(void **state)
 {
 	struct host *host = dma_pair();
 	struct host_traced *traced = &host->dev[0].traced;
+	struct t3_link_info link;
+	uint64_t before;
 
 	(void)state;
 	host_arm(&host->dev[1], 0, 1);
 	host_arm(&host->dev[0], 0, 1);
+	assert_true(t3_fabric_link_info(host->fabric, 0, 1, &link));
+	before = link.next;
 	host_inject(host->fabric, 0, 1, T3_INJECT_DROP, 1);
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	host_fill(&host->dev[0], 0, 0, 1);
@@ -308,6 +312,9 @@ static void test_trace_blocks(void **state)
 	assert_int_equal(traced->blocks_sent, 4);
 	assert_int_equal(traced->resent, host_counter(&host->dev[0], T3_COUNTER_LINK_RETRIES));
 	assert_true(traced->resent > 0);
+	/* The cause comes with the packet that it hit: the first one that is sent again. */
+	assert_int_equal(traced->accidents[T3_INJECT_DROP], 1);
+	assert_int_equal(traced->last_accident, before);
 	assert_int_equal(traced->given_up, 0);
 	assert_int_equal(host->dev[1].traced.naks, 0);
 	host_free(host);
@@ -327,6 +334,10 @@ static void test_trace_links(void **state)
 	host_drain(host);
 	assert_true(a->given_up > 0);
 	assert_int_equal(a->resent, host_counter(&host->dev[0], T3_COUNTER_LINK_RETRIES));
+	/* Each packet that is lost, and each that is sent again. */
+	assert_int_equal(a->accidents[T3_INJECT_LINK_DOWN],
+			 host_counter(&host->dev[0], T3_COUNTER_INJECTED));
+	assert_true(a->accidents[T3_INJECT_LINK_DOWN] > 1);
 	host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 0);
 	assert_int_equal(a->links_up, 1);
 	assert_int_equal(b->naks, 0);

@@ -3,8 +3,18 @@
 #include "queue.h"
 #include "queue/queue.h"
 
-#define FREE	  (HOST_DATA + QUEUE_BUS)
-#define MOST_STEP 300000u /* units of work */
+#define FREE (HOST_DATA + QUEUE_BUS)
+
+/* Units of work: SPEC.md 8.2. */
+#define STEP	  3500u
+#define HOST	  1600u /* a piece of host memory */
+#define STORE	  1600u
+#define PACKET	  6400u
+#define START	  (STEP + HOST)
+#define COMPLETE  (2 * HOST)
+#define BYTE	  4u				  /* a byte that is moved */
+#define PIECE	  (STEP + 4096 * BYTE + COMPLETE) /* most of a copy's step */
+#define MOST_STEP 300000u
 
 static struct queue queue_of(struct host_dev *d, uint32_t id, uint32_t client)
 {
@@ -60,7 +70,7 @@ static void test_queues_do_not_multiply(void **state)
 		uint64_t honest = queue_query(&q[40]).served, all;
 
 		all = host_counter(d, T3_COUNTER_ENGINE_WORK);
-		assert_in_range(2 * honest, all > 10000 ? all - 10000 : 0, all + 10000);
+		assert_in_range(2 * honest, all > 2 * PIECE ? all - 2 * PIECE : 0, all + 2 * PIECE);
 		assert_true(t3_fabric_run(host->fabric, 1));
 	}
 	assert_true(queue_query(&q[40]).served > 800000);
@@ -85,8 +95,8 @@ static void test_shares_are_of_work(void **state)
 	for (step = 0; step < 4000; step++)
 		t3_fabric_run(host->fabric, 1);
 	for (i = 1; i < 4; i++)
-		assert_in_range(queue_query(&q[i]).served, queue_query(&q[0]).served - 10000,
-				queue_query(&q[0]).served + 10000);
+		assert_in_range(queue_query(&q[i]).served, queue_query(&q[0]).served - 2 * PIECE,
+				queue_query(&q[0]).served + 2 * PIECE);
 	host_free(host);
 }
 
@@ -107,8 +117,8 @@ static void test_idle_time_is_not_saved(void **state)
 	keep_busy(&late, 64, 4096);
 	for (i = 0; i < 400; i++)
 		t3_fabric_run(host->fabric, 1);
-	assert_in_range(queue_query(&early).served - before, queue_query(&late).served - 10000,
-			queue_query(&late).served + 10000);
+	assert_in_range(queue_query(&early).served - before, queue_query(&late).served - 2 * PIECE,
+			queue_query(&late).served + 2 * PIECE);
 	host_free(host);
 }
 
@@ -128,9 +138,10 @@ static void test_own_queues_take_turns(void **state)
 	for (i = 0; i < 600; i++)
 		t3_fabric_run(host->fabric, 1);
 	for (i = 1; i < 3; i++)
-		assert_in_range(queue_query(&q[i]).served, queue_query(&q[0]).served - 10000,
-				queue_query(&q[0]).served + 10000);
-	assert_in_range(queue_query(&q[3]).served, served(q, 3) - 10000, served(q, 3) + 10000);
+		assert_in_range(queue_query(&q[i]).served, queue_query(&q[0]).served - 2 * PIECE,
+				queue_query(&q[0]).served + 2 * PIECE);
+	assert_in_range(queue_query(&q[3]).served, served(q, 3) - 2 * PIECE,
+			served(q, 3) + 2 * PIECE);
 	host_free(host);
 }
 
@@ -181,6 +192,231 @@ static void test_a_product_is_work(void **state)
 	}
 	queue_expect(&math, 0, T3_DESC_OK, 0);
 	assert_true(queue_query(&math).served > 2 * 4 * 32 * 32 * 512);
+	host_free(host);
+}
+
+/* ---------------------------------------------------------------- what is charged */
+
+/* The descriptor's cost from its start to its completion. */
+static uint64_t cost_of(struct queue *q, const struct t3_descriptor *descriptor)
+{
+	uint64_t before = queue_query(q).served;
+	uint32_t index = queue_submit(q, descriptor);
+
+	host_drain(q->d->host);
+	queue_expect(q, index, T3_DESC_OK, 0);
+	return queue_query(q).served - before;
+}
+
+static void test_cost_of_a_move(void **state)
+{
+	static const struct {
+		uint32_t op, dtype, byte;
+	} updates[] = {
+		{ T3_OP_STORE, T3_DTYPE_F16, 4 }, { T3_OP_ADD, T3_DTYPE_I32, 4 },
+		{ T3_OP_MAX, T3_DTYPE_F32, 4 },	  { T3_OP_ADD, T3_DTYPE_F16, 11 },
+		{ T3_OP_MIN, T3_DTYPE_BF16, 5 },  { T3_OP_STORE, T3_DTYPE_U8, 4 },
+	};
+	struct host *host = host_paused(2);
+	struct queue q = queue_of(&host->dev[0], 0, 1);
+	struct t3_descriptor nop = queue_nop(), copy = queue_copy(0x200000, 0x300000, 100);
+	struct t3_descriptor update;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(cost_of(&q, &nop), START + COMPLETE);
+	assert_int_equal(cost_of(&q, &copy), START + STEP + 100 * BYTE + COMPLETE);
+	copy.row_bytes = 2; /* a short row costs as much as any other step */
+	copy.rows = 7;
+	copy.src_pitch = copy.dst_pitch = 16;
+	assert_int_equal(cost_of(&q, &copy), START + 7 * (STEP + 2 * BYTE) + COMPLETE);
+	copy = queue_copy(0x200000, FREE, 4097);
+	copy.src_kind = T3_LOC_HOST;
+	assert_int_equal(cost_of(&q, &copy), START + 2 * (STEP + HOST) + 4097 * BYTE + COMPLETE);
+	copy = queue_copy(FREE, FREE, 8);
+	copy.src_kind = copy.dst_kind = T3_LOC_HOST;
+	assert_int_equal(cost_of(&q, &copy), START + STEP + 2 * HOST + 8 * BYTE + COMPLETE);
+	for (i = 0; i < sizeof(updates) / sizeof(updates[0]); i++) {
+		update = queue_update(0x200000, 0x300000, 4096, updates[i].op, updates[i].dtype);
+		assert_int_equal(cost_of(&q, &update),
+				 START + STEP + 4096 * updates[i].byte + COMPLETE);
+	}
+	host_free(host);
+}
+
+/* Into space 0, whose segment 0 has two tiles in a row of 16 bytes. */
+static void test_cost_of_a_store(void **state)
+{
+	struct t3_cmd_seg_map remote = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct t3_descriptor copy = queue_copy(0, 0x300000, 16);
+	struct host *host = host_pair(&remote, NULL, 1);
+	struct queue q = queue_of(&host->dev[1], 0, 1);
+
+	(void)state;
+	copy.dst_kind = T3_LOC_SPACE;
+	copy.generation = host_query(&host->dev[1], 0).generation;
+	assert_int_equal(cost_of(&q, &copy), START + 2 * (STEP + STORE) + 16 * BYTE + COMPLETE);
+	q = queue_of(&host->dev[0], 0, 1);
+	copy.dst = 16; /* another row: rank 1 has had one update of the first */
+	copy.generation = host_query(&host->dev[0], 0).generation;
+	assert_int_equal(cost_of(&q, &copy),
+			 START + 2 * (STEP + STORE + PACKET) + 16 * BYTE + COMPLETE);
+	host_free(host);
+}
+
+/* Parameters of rows x columns x depth in one tile, at FREE. */
+static struct t3_descriptor gemm_of(struct host_dev *d, uint32_t dtype, uint32_t rows,
+				    uint32_t columns, uint32_t depth)
+{
+	uint32_t size = dtype == T3_DTYPE_I32 || dtype == T3_DTYPE_F32 ? 4 : 2;
+	struct t3_gemm args = {
+		.a = 0x200000,
+		.b = 0x280000,
+		.a_pitch = rows > 1 ? depth * size : 0,
+		.b_pitch = depth > 1 ? columns * size : 0,
+		.depth = depth,
+		.chunk_rows = rows,
+		.group_rows = rows,
+		.group_columns = columns,
+		.tile_rows = rows,
+		.tile_columns = columns,
+		.raster_rows = 1,
+	};
+
+	memcpy(d->data + QUEUE_BUS, &args, sizeof(args));
+	return (struct t3_descriptor){
+		.opcode = T3_DESC_GEMM,
+		.dtype = dtype,
+		.src_kind = T3_LOC_HOST,
+		.rows = rows,
+		.row_bytes = columns * size,
+		.src = FREE,
+		.dst = 0x300000,
+		.dst_pitch = rows > 1 ? columns * size : 0,
+	};
+}
+
+static const struct {
+	uint32_t a, b, sum;
+} elements[] = {
+	[T3_DTYPE_I32] = { 32, 2, 4 },
+	[T3_DTYPE_F32] = { 64, 2, 72 },
+	[T3_DTYPE_F16] = { 72, 34, 120 },
+	[T3_DTYPE_BF16] = { 48, 17, 64 },
+};
+
+/* 3 x 5, of which a row is padded to 8 sums: one slice of 7, then three stores. */
+static void test_cost_of_a_gemm(void **state)
+{
+	struct host *host = host_paused(2);
+	struct host_dev *d = &host->dev[0];
+	struct queue q = queue_of(d, 0, 1);
+	uint32_t dtype;
+
+	(void)state;
+	for (dtype = T3_DTYPE_I32; dtype <= T3_DTYPE_BF16; dtype++) {
+		struct t3_descriptor gemm = gemm_of(d, dtype, 3, 5, 7);
+		uint32_t slice =
+			7 * (128 + 5 * elements[dtype].b + 3 * (elements[dtype].a + 8 * 4));
+
+		assert_int_equal(cost_of(&q, &gemm), START + HOST + STEP + slice +
+							     3 * (STEP + 5 * elements[dtype].sum) +
+							     COMPLETE);
+	}
+	host_free(host);
+}
+
+/* A step is bounded by what it costs, whatever the type and the shape. */
+static void test_steps_are_bounded_by_cost(void **state)
+{
+	static const uint32_t shapes[][2] = { { 1, 256 }, { 4, 256 }, { 32, 32 }, { 128, 8 } };
+	uint32_t dtype, most, i;
+
+	(void)state;
+	for (dtype = T3_DTYPE_I32; dtype <= T3_DTYPE_BF16; dtype++)
+		for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+			struct host *host = host_paused(2);
+			struct queue q = queue_of(&host->dev[0], 0, 1);
+			struct t3_descriptor gemm =
+				gemm_of(&host->dev[0], dtype, shapes[i][0], shapes[i][1], 512);
+			uint64_t before;
+
+			queue_submit(&q, &gemm);
+			for (most = 0; queue_head(&q) == 0;) {
+				before = queue_query(&q).served;
+				assert_true(t3_fabric_run(host->fabric, 1) || queue_head(&q));
+				before = queue_query(&q).served - before;
+				most = before > most ? (uint32_t)before : most;
+			}
+			assert_in_range(most, MOST_STEP / 2, MOST_STEP);
+			host_free(host);
+		}
+}
+
+/* ------------------------------------------------------------------------ accesses */
+
+/* Jobs of another client are pending, of one rank or both. They stand still while the CPU stores. */
+static void flood(struct host *host)
+{
+	uint32_t rank, i;
+
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	for (rank = 0; rank < 2; rank++) {
+		struct queue q = queue_of(&host->dev[rank], 1, 2);
+		struct t3_descriptor copy = queue_copy(0x280000, 0x380000, 0x40000);
+
+		for (i = 0; i < QUEUE_ENTRIES; i++)
+			queue_submit(&q, &copy);
+	}
+	t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
+}
+
+/* Without an access, which would run jobs. */
+static uint64_t all_work(const struct host *host)
+{
+	return host->dev[0].dev->counter[T3_COUNTER_ENGINE_WORK] +
+	       host->dev[1].dev->counter[T3_COUNTER_ENGINE_WORK];
+}
+
+/* Each tile's last store runs the events that it causes, but no jobs. */
+static void test_a_store_runs_no_jobs(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	host_space(d, 0);
+	host_local(d, 0, 0);
+	host_arm(d, 0, 1);
+	flood(host);
+	host_fill(d, 0, 0, 3);
+	assert_int_equal(all_work(host), 0);
+	host_expect(d, 0, T3_SPACE_COMPLETE, 1);
+	host_drain(host);
+	assert_true(all_work(host) > 2 * QUEUE_ENTRIES * 0x40000);
+	host_free(host);
+}
+
+/* The link's slots are in use again and again. A store that waits for one waits for no job. */
+static void test_a_store_waits_for_no_jobs(void **state)
+{
+	struct t3_cmd_seg_map remote = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct t3_cmd_seg_map local = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+	struct host *host;
+	uint32_t i;
+
+	(void)state;
+	remote.rows = local.rows = 64;
+	host = host_pair(&remote, &local, 1);
+	flood(host);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	for (i = 0; i < 64 * 16; i += 4)
+		host_store(&host->dev[0], 0, i, 1, 4);
+	assert_int_equal(host_counter(&host->dev[0], T3_COUNTER_LINK_TX_PACKETS), 64 * 16 / 4);
+	assert_int_equal(all_work(host), 0);
+	host_drain(host);
+	host_expect(&host->dev[1], 0, T3_SPACE_COMPLETE, 1);
+	assert_true(all_work(host) > 2 * QUEUE_ENTRIES * 0x40000);
 	host_free(host);
 }
 
@@ -252,6 +488,12 @@ int main(void)
 		cmocka_unit_test(test_idle_time_is_not_saved),
 		cmocka_unit_test(test_own_queues_take_turns),
 		cmocka_unit_test(test_a_product_is_work),
+		cmocka_unit_test(test_cost_of_a_move),
+		cmocka_unit_test(test_cost_of_a_store),
+		cmocka_unit_test(test_cost_of_a_gemm),
+		cmocka_unit_test(test_steps_are_bounded_by_cost),
+		cmocka_unit_test(test_a_store_runs_no_jobs),
+		cmocka_unit_test(test_a_store_waits_for_no_jobs),
 		cmocka_unit_test(test_an_access_does_not_wait_for_others),
 		cmocka_unit_test(test_an_access_drains_own_work),
 		cmocka_unit_test(test_reset_clears_shares),

@@ -204,6 +204,7 @@ static void start(struct node *node)
 		.own = node->number,
 		.node = node->number ^ 1,
 		.ranks = 1u << OTHER_RANK,
+		.silence = T3_PEER_SILENCE,
 	};
 
 	node->start = node->ticked = now_ms();

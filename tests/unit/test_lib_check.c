@@ -454,6 +454,70 @@ static void settings(void **state)
 	expect_warning(store_in_all_ways, "check,,fast", "\"fast\" is unknown", NULL);
 }
 
+/* ------------------------------------------------------------ wrong registers */
+
+/*
+ * What valgrind does: a handler sees other registers than the program had. The stand-in for
+ * sigaction() puts a handler before the checker's that changes some of them.
+ */
+static enum { SPOIL_NOTHING, SPOIL_GENERAL, SPOIL_VECTOR, SPOIL_ADDRESS } spoil;
+static void (*spoiled_handler)(int sig, siginfo_t *info, void *context);
+
+static void show_wrong_registers(int sig, siginfo_t *info, void *arg)
+{
+	ucontext_t *real = arg, shown = *real;
+	struct _libc_fpstate vectors = *real->uc_mcontext.fpregs;
+
+	shown.uc_mcontext.fpregs = &vectors;
+	if (spoil == SPOIL_GENERAL)
+		shown.uc_mcontext.gregs[REG_RAX] = 0;
+	else if (spoil == SPOIL_ADDRESS)
+		shown.uc_mcontext.gregs[REG_RCX] = 0;
+	else
+		memset(vectors._xmm, 0, sizeof(vectors._xmm));
+	spoiled_handler(sig, info, &shown);
+	real->uc_mcontext.gregs[REG_RIP] = shown.uc_mcontext.gregs[REG_RIP];
+}
+
+int sigaction(int sig, const struct sigaction *action, struct sigaction *before)
+{
+	int (*real)(int, const struct sigaction *, struct sigaction *) =
+		(int (*)(int, const struct sigaction *, struct sigaction *))dlsym(RTLD_NEXT,
+										  "sigaction");
+	struct sigaction another;
+
+	if (!spoil || sig != SIGSEGV || !action || !(action->sa_flags & SA_SIGINFO))
+		return real(sig, action, before);
+	another = *action;
+	spoiled_handler = action->sa_sigaction;
+	another.sa_sigaction = show_wrong_registers;
+	return real(sig, &another, before);
+}
+
+static void wrong_registers_are_refused(void **state)
+{
+	(void)state;
+	for (spoil = SPOIL_GENERAL; spoil <= SPOIL_ADDRESS; spoil++)
+		expect_warning(store_in_all_ways, "check",
+			       "libt3: T3_DEBUG=check: nothing is checked: what runs this program",
+			       "wrong registers", "valgrind", NULL);
+	spoil = SPOIL_NOTHING;
+	expect_silence(store_in_all_ways);
+}
+
+/* The kernel would end the process at its first store. */
+static void a_thread_that_blocks_segv_is_refused(void **state)
+{
+	sigset_t set, was;
+
+	(void)state;
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	pthread_sigmask(SIG_BLOCK, &set, &was);
+	expect_warning(store_in_all_ways, "check", "nothing is checked", "blocks SIGSEGV", NULL);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+}
+
 /* ------------------------------------------------------------ other handlers */
 
 static unsigned char *foreign;
@@ -582,6 +646,8 @@ int main(void)
 		cmocka_unit_test(other_instructions_than_plain_moves),
 		cmocka_unit_test(many_spaces),
 		cmocka_unit_test(settings),
+		cmocka_unit_test(wrong_registers_are_refused),
+		cmocka_unit_test(a_thread_that_blocks_segv_is_refused),
 		cmocka_unit_test(other_faults),
 		cmocka_unit_test(lines_of_code),
 	};

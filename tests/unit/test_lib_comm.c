@@ -3,6 +3,7 @@
 #include "test_lib_fabric.h"
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 
 #include "comm/private.h"
 
@@ -105,6 +106,44 @@ static void create_refuses(void **state)
 	assert_int_equal(t3_comm_create_local(own, 3, comms), -ENODEV);
 	t3_device_close(own[2]);
 	assert_null(comms[0]);
+}
+
+static void *wait_for_message(void *arg)
+{
+	char byte;
+	int fd;
+
+	(void)arg;
+	assert_int_equal(t3_comm_take(comms[0], 1, &byte, 1, &fd, LONG), 0);
+	return NULL;
+}
+
+/* In the child nobody waits any more, but the copies of lock and condition say so. */
+static void a_child_ends_no_rank(void **state)
+{
+	const struct timespec until_it_waits = { .tv_nsec = 20000000 };
+	pthread_t thread;
+	uint32_t i;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	create(3);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_message, NULL), 0);
+	nanosleep(&until_it_waits, NULL);
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		for (i = 0; i < 3; i++)
+			t3_comm_destroy(comms[i]);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	for (i = 1; i < 3; i++)
+		assert_false(t3_comm_gone(comms[0], i));
+	assert_int_equal(t3_comm_post(comms[1], 0, "x", 1, -1), 0);
+	pthread_join(thread, NULL);
 }
 
 /* ----------------------------------------------------------------- messages */
@@ -383,17 +422,17 @@ static void ranks_that_only_wait_are_not_blamed(void **state)
 {
 	(void)state;
 	create(4);
-	t3_comm_blame(comms[1], 0, true);
-	t3_comm_blame(comms[0], 2, true);
+	t3_comm_record_cause(comms[1], 0, true);
+	t3_comm_record_cause(comms[0], 2, true);
 	leave(1);
-	assert_int_equal(t3_comm_fail_gone(comms[0], 1), -EPIPE);
+	assert_int_equal(t3_comm_fail_ended(comms[0], 1, 0), -EPIPE);
 	says(0, "rank 1 has ended");
-	assert_int_equal(t3_comm_fail_gone(comms[3], 1), -EPIPE);
+	assert_int_equal(t3_comm_fail_ended(comms[3], 1, 3), -EPIPE);
 	says(3, "rank 1 has given up: rank 2 did not come in time");
 	/* The late rank may have come, and another one may have ended since. */
 	leave(2);
-	t3_comm_blame(comms[0], 2, false);
-	assert_int_equal(t3_comm_fail_gone(comms[3], 1), -EPIPE);
+	t3_comm_record_cause(comms[0], 2, false);
+	assert_int_equal(t3_comm_fail_ended(comms[3], 1, 3), -EPIPE);
 	says(3, "rank 2 has ended");
 }
 
@@ -403,10 +442,10 @@ static void who_waits_is_late_because_of_another(void **state)
 	(void)state;
 	create(4);
 	atomic_store(&comms[0]->lines[3].waiting, 2 + 1);
-	assert_int_equal(t3_comm_fail_gone(comms[0], 3), -EPIPE);
+	assert_int_equal(t3_comm_fail_ended(comms[0], 3, 0), -EPIPE);
 	says(0, "rank 3 has given up: rank 2 did not come in time");
 	atomic_store(&comms[0]->lines[3].waiting, 0);
-	assert_int_equal(t3_comm_fail_gone(comms[1], 3), -EPIPE);
+	assert_int_equal(t3_comm_fail_ended(comms[1], 3, 1), -EPIPE);
 	says(1, "rank 3 has ended");
 }
 
@@ -418,6 +457,7 @@ int main(void)
 		TEST(each_rank_knows_all),
 		TEST(nothing_is_no_handle),
 		TEST(create_refuses),
+		TEST(a_child_ends_no_rank),
 		TEST(messages_keep_their_order),
 		TEST(a_message_may_carry_a_descriptor),
 		TEST(descriptors_are_not_lost),

@@ -9,6 +9,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 /* ------------------------------------------------------------ another machine */
 
@@ -17,8 +18,19 @@ static struct machine {
 	struct t3_device_entry entry[12];
 	size_t count;
 	int error;
-	const char *member; /* of each group, if not NULL */
+	const char *member;    /* of each group, if not NULL */
+	const char *forbidden; /* a node that cannot be opened; its mode does not say so */
 } machine;
+
+/* Replaces the system's: a container's rules forbid nodes to root, too. */
+int open(const char *path, int flags, ...)
+{
+	if (machine.forbidden && !strcmp(path, machine.forbidden)) {
+		errno = EPERM;
+		return -1;
+	}
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
+}
 
 /* Replaces the system's: its members may be those of the machine. */
 int getgrgid_r(gid_t gid, struct group *found, char *unused, size_t size, struct group **result)
@@ -161,12 +173,44 @@ static void other_devices(void **state)
 	check_device(NULL, -ENOTUNIQ, "several fabrics have a device of that rank");
 	check_device(NULL, -ENOTUNIQ, "there are");
 	check_device(NULL, -EXDEV, "not on one fabric: there are");
-	/* A device that cannot be read is listed, too. */
-	kernel.major = T3_DRIVER_MAJOR + 1;
-	check_device(NULL, -ENODEV, " (index 1)");
-	for (i = 0; i < 9; i++)
+	for (i = 0; i < 7; i++)
 		add_device("ffff:ff:1d.7", node_path);
-	check_device(NULL, -ENODEV, "(index 8) and others");
+	check_device(NULL, -ENODEV, ", rank 0 of fabric");
+	assert_null(strstr(said, " and others"));
+	add_device("ffff:ff:1d.7", node_path);
+	check_device(NULL, -ENODEV, "(index 8, rank 0 of fabric");
+	check_said((int)strlen(said), ") and others");
+	assert_null(strstr(said, "(index 9"));
+	kernel.major = T3_DRIVER_MAJOR + 1;
+	check_device(NULL, -ENODEV, "this machine's 9 T3 devices cannot be used here: ");
+	check_said((int)strlen(said), " (index 1): the driver and libt3 have different versions; ");
+}
+
+/* A container has some of the nodes. The text never says that one is there and is not. */
+static void nodes_of_others(void **state)
+{
+	char words[160];
+
+	(void)state;
+	add_device("ffff:ff:1c.7", "/nowhere/accel0");
+	check_device("/nowhere/accel0", -ENOENT,
+		     "/nowhere/accel0 does not exist: this machine's 1 T3 device cannot be used "
+		     "here: /nowhere/accel0 (index 0): its node is not in this system's /dev, as "
+		     "in a container that was not given it");
+	add_device("ffff:ff:1d.7", node_path);
+	add_device("ffff:ff:1e.7", "/nowhere/accel2");
+	snprintf(words, sizeof(words), "/nowhere/accel0 does not exist: there are %s (index 1, ",
+		 node_path);
+	check_device("/nowhere/accel0", -ENOENT, words);
+	check_said((int)strlen(said),
+		   "; 2 more T3 devices cannot be used here: /nowhere/accel0 (index 0): "
+		   "its node is not");
+	check_said((int)strlen(said), "; `t3 list` has all");
+	machine.forbidden = node_path;
+	check_device(NULL, -ENODEV, "this machine's 3 T3 devices cannot be used here: ");
+	/* The first without permission, whatever lacks before it. */
+	snprintf(words, sizeof(words), "no permission for %s (owner ", node_path);
+	check_device(NULL, -EPERM, words);
 }
 
 static void no_link(void **state)
@@ -286,8 +330,10 @@ static void no_permission_for_some(void **state)
 	check_device(NULL, -EACCES, "no permission for the device");
 	add_device("ffff:ff:1e.7", "");
 	add_device("ffff:ff:1e.7", node_path);
-	add_device("ffff:ff:1f.7", "/nowhere/accel1");
-	check_device(NULL, -EACCES, "no permission for /nowhere/accel1");
+	add_device("ffff:ff:1d.7", "/nowhere/accel1");
+	add_device("ffff:ff:1f.7", "/forbidden/accel2");
+	machine.forbidden = "/forbidden/accel2";
+	check_device(NULL, -EACCES, "no permission for /forbidden/accel2");
 }
 
 static void wrong_driver(void **state)
@@ -443,7 +489,8 @@ static void other_states(void **state)
 	set_state(DRM_T3_SPACE_DEAD, 4);
 	check_space(-ENODEV, "No such device: space 21 is dead, epoch 4: its device was removed or "
 			     "reset");
-	check_space(-ENOENT, "destroyed in the middle of a wait: ");
+	kernel.destroyed = true;
+	check_space(-ENOENT, "destroyed: space 21 is dead, epoch 4: it was destroyed");
 }
 
 #define EXPLAIN_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -454,6 +501,7 @@ int main(void)
 		EXPLAIN_TEST(no_device),
 		EXPLAIN_TEST(no_driver),
 		EXPLAIN_TEST(other_devices),
+		EXPLAIN_TEST(nodes_of_others),
 		EXPLAIN_TEST(no_link),
 		EXPLAIN_TEST(no_permission),
 		EXPLAIN_TEST(in_the_group),

@@ -16,6 +16,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,19 @@
 #include "t3.h"
 
 #define FABRIC 0xfab71cull
+
+/* A minimal Debian 12 has no /etc/hosts. */
+static inline bool has_localhost(void)
+{
+	struct addrinfo *found;
+
+	if (getaddrinfo("localhost", NULL, NULL, &found)) {
+		print_message("this machine has no name localhost\n");
+		return false;
+	}
+	freeaddrinfo(found);
+	return true;
+}
 
 static bool fabric_has_spaces; /* of a page; the node's pages stand for the mappings */
 /* Other answers than here: 0 or an error number, ENOTTY: as here. */
@@ -97,6 +111,7 @@ static inline struct t3_device *device_new(uint64_t fabric_id, uint32_t rank)
 		.rank = rank,
 		.ranks = 32,
 		.topology = 2,
+		.memory_size = 1 << 20,
 	};
 	int fd = memfd_create("device", MFD_CLOEXEC);
 	struct t3_device *dev;

@@ -18,8 +18,8 @@
 #define NODES 3u
 #define LONG  in_ms(20000)
 
-/* Version 2 of a card, as numbers. */
-struct wire_card {
+/* Version 2 of a record, as numbers. */
+struct wire_record {
 	uint64_t magic;
 	uint32_t version, bytes, rank, ranks, error, pad;
 	unsigned char boot[16];
@@ -48,7 +48,7 @@ struct member {
 	/* What is wrong with this rank's all-gather. */
 	unsigned int slow_ms;
 	int result;
-	void (*change)(struct member *m, struct wire_card *all);
+	void (*change)(struct member *m, struct wire_record *all);
 	void (*change_places)(struct member *m, struct wire_place *all);
 	void (*before_it_joins)(const struct wire_place *all); /* the others may have joined */
 };
@@ -147,7 +147,7 @@ static int gather(void *ctx, const void *mine, void *all, size_t bytes)
 	pthread_barrier_wait(&all_came);
 	for (i = 0; i < m->ranks; i++)
 		memcpy((char *)all + i * bytes, table[i], bytes);
-	if (m->change && bytes == sizeof(struct wire_card))
+	if (m->change && bytes == sizeof(struct wire_record))
 		m->change(m, all);
 	if (m->change_places && bytes == sizeof(struct wire_place))
 		m->change_places(m, all);
@@ -318,8 +318,8 @@ static void ended_with_another(uint32_t rank, uint32_t other)
 						: text);
 }
 
-/* The others have its card and find that it has ended. */
-static void ranks_see_that_one_has_no_cards(void **state)
+/* The others have its record and find that it has ended. */
+static void ranks_see_that_one_has_no_records(void **state)
 {
 	(void)state;
 	member[0].result = -EIO;
@@ -342,7 +342,7 @@ static void an_all_gather_may_be_slow(void **state)
 	came_to(1, -ETIMEDOUT, "the all-gather ended after the deadline");
 }
 
-/* A rank whose own card is late in its thread is waited for, until the deadline. */
+/* A rank whose own record is late in its thread is waited for, until the deadline. */
 static void a_rank_that_is_late_is_named(void **state)
 {
 	(void)state;
@@ -367,12 +367,12 @@ static void a_rank_that_cannot_join_says_so(void **state)
 	run(3);
 	came_to(0, -EPIPE, "rank 2 cannot join: Function not implemented");
 	came_to(1, -EPIPE, "rank 2 cannot join: Function not implemented");
-	came_to(2, -ENOSYS, "there is no random number: Function not implemented");
+	came_to(2, -ENOSYS, "cannot get a random number: Function not implemented");
 }
 
-/* ------------------------------------------------------------------ wrong cards */
+/* ------------------------------------------------------------------ wrong records */
 
-static void change_nothing(struct member *m, struct wire_card *all)
+static void change_nothing(struct member *m, struct wire_record *all)
 {
 	(void)m;
 	assert_int_equal(all[1].magic, 0x6472616333540a0dull);
@@ -387,67 +387,67 @@ static void change_nothing(struct member *m, struct wire_card *all)
 	assert_memory_not_equal(all[1].name, all[0].name, 16);
 }
 
-static void bring_nothing(struct member *m, struct wire_card *all)
+static void bring_nothing(struct member *m, struct wire_record *all)
 {
 	memset(all, 0, m->ranks * sizeof(*all));
 }
 
-static void bring_noise(struct member *m, struct wire_card *all)
+static void bring_noise(struct member *m, struct wire_record *all)
 {
 	memset(all, 0xa5, m->ranks * sizeof(*all));
 }
 
-static void swap(struct member *m, struct wire_card *all)
+static void swap(struct member *m, struct wire_record *all)
 {
-	struct wire_card first = all[0];
+	struct wire_record first = all[0];
 
 	(void)m;
 	all[0] = all[1];
 	all[1] = first;
 }
 
-static void bring_own_alone(struct member *m, struct wire_card *all)
+static void bring_own_alone(struct member *m, struct wire_record *all)
 {
-	all[!m->rank] = (struct wire_card){ 0 };
+	all[!m->rank] = (struct wire_record){ 0 };
 }
 
-static void other_version(struct member *m, struct wire_card *all)
+static void other_version(struct member *m, struct wire_record *all)
 {
 	(void)m;
 	all[1].version = 3;
 }
 
-static void other_size(struct member *m, struct wire_card *all)
+static void other_size(struct member *m, struct wire_record *all)
 {
 	(void)m;
 	all[1].bytes = 80;
 }
 
-static void used_pad(struct member *m, struct wire_card *all)
+static void used_pad(struct member *m, struct wire_record *all)
 {
 	(void)m;
 	all[1].pad = 1;
 }
 
-static void other_number(struct member *m, struct wire_card *all)
+static void other_number(struct member *m, struct wire_record *all)
 {
 	(void)m;
 	all[1].ranks = 3;
 }
 
-static void other_process(struct member *m, struct wire_card *all)
+static void other_process(struct member *m, struct wire_record *all)
 {
 	all[m->rank].name[15] ^= 1;
 }
 
-static void odd_error(struct member *m, struct wire_card *all)
+static void odd_error(struct member *m, struct wire_record *all)
 {
 	(void)m;
 	all[1].error = UINT32_MAX;
 }
 
-/* All of two ranks get such cards. */
-static void brings(void (*change)(struct member *, struct wire_card *), int ret, const char *text)
+/* All of two ranks get such records. */
+static void brings(void (*change)(struct member *, struct wire_record *), int ret, const char *text)
 {
 	member[0].change = change;
 	member[1].change = change;
@@ -456,11 +456,11 @@ static void brings(void (*change)(struct member *, struct wire_card *), int ret,
 	assert_int_equal(member[1].ret, ret);
 }
 
-#define NO_CARD(rank)                                                                        \
-	"the all-gather brought no card of rank " rank ": rank i's bytes belong at i times " \
+#define NO_CARD(rank)                                                                          \
+	"the all-gather brought no record of rank " rank ": rank i's bytes belong at i times " \
 	"their number"
 
-static void wrong_cards_are_refused(void **state)
+static void wrong_records_are_refused(void **state)
 {
 	(void)state;
 	brings(change_nothing, 0, "");
@@ -468,19 +468,19 @@ static void wrong_cards_are_refused(void **state)
 	brings(bring_noise, -EPROTO, NO_CARD("0"));
 	brings(bring_own_alone, -EPROTO, NO_CARD("1"));
 	came_to(1, -EPROTO, NO_CARD("0"));
-	brings(swap, -EPROTO, "the all-gather brought the card of rank 1 as that of rank 0");
-	brings(other_version, -EPROTO, "rank 1 has a libt3 with cards of version 3, this one 2");
-	brings(other_size, -EPROTO, "rank 1 has a card of a wrong form");
-	brings(used_pad, -EPROTO, "rank 1 has a card of a wrong form");
+	brings(swap, -EPROTO, "the all-gather brought the record of rank 1 as that of rank 0");
+	brings(other_version, -EPROTO, "rank 1 has a libt3 with records of version 3, this one 2");
+	brings(other_size, -EPROTO, "rank 1 has a record of a wrong form");
+	brings(used_pad, -EPROTO, "rank 1 has a record of a wrong form");
 	brings(other_number, -EDOM, "rank 1 counts 3 ranks, this one 2");
 	brings(other_process, -EEXIST,
-	       "rank 0 is taken: the all-gather brought another card than this one's");
+	       "rank 0 is taken: the all-gather brought another record than this one's");
 }
 
 /* ------------------------------------------------------------------ other nodes */
 
 /* Rank r is on node r % NODES: another kernel, or another network namespace. */
-static void spread(struct member *m, struct wire_card *all)
+static void spread(struct member *m, struct wire_record *all)
 {
 	uint32_t i;
 
@@ -503,7 +503,8 @@ static void on_nodes(const char *address)
 
 static void ranks_of_several_nodes_meet(void **state)
 {
-	static const char *const addresses[] = { "127.0.0.1", "localhost", "::1" };
+	const char *const addresses[] = { "127.0.0.1", has_localhost() ? "localhost" : "127.0.0.2",
+					  "::1" };
 	static const uint32_t sizes[] = { 2, 3, 5, 32 };
 	uint32_t i, s;
 
@@ -652,8 +653,8 @@ static void wrong_places_are_refused(void **state)
 	on_nodes("127.0.0.1");
 	member[0].change_places = member[1].change_places = no_places;
 	run(2);
-	came_to(0, -EPROTO, "the second all-gather brought no place of rank 0");
-	came_to(1, -EPROTO, "the second all-gather brought no place of rank 0");
+	came_to(0, -EPROTO, "the second all-gather brought no address of rank 0");
+	came_to(1, -EPROTO, "the second all-gather brought no address of rank 0");
 	member[0].change_places = NULL;
 	member[1].change_places = no_family;
 	member[0].deadline_ns = in_ms(500);
@@ -776,7 +777,7 @@ static void an_error_may_be_any_number(void **state)
 
 static int stranger[70];
 
-static void intrude(struct member *m, struct wire_card *all)
+static void intrude(struct member *m, struct wire_record *all)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	char *to = at.sun_path + 1;
@@ -815,14 +816,14 @@ static void nodes_are_numbered_by_their_first_ranks(void **state)
 	static const uint64_t net[] = { 7, 7, 5, 7, 9 };
 	static const uint8_t node[] = { 0, 0, 1, 0, 2 };
 	static struct t3_comm comm = { .rank = 3, .ranks = 5 };
-	struct comm_card cards[5];
+	struct comm_record records[5];
 	uint32_t i;
 
 	(void)state;
-	memset(cards, 0, sizeof(cards));
+	memset(records, 0, sizeof(records));
 	for (i = 0; i < 5; i++)
-		cards[i].node.net = net[i];
-	comm_number_nodes(&comm, cards);
+		records[i].node.net = net[i];
+	comm_number_nodes(&comm, records);
 	assert_memory_equal(comm.node, node, sizeof(node));
 	assert_int_equal(comm.here, 1 | 2 | 8);
 }
@@ -836,11 +837,11 @@ int main(void)
 		TEST(the_environment_is_not_read),
 		TEST(wrong_arguments_reach_no_all_gather),
 		TEST(all_fail_as_the_all_gather_does),
-		TEST(ranks_see_that_one_has_no_cards),
+		TEST(ranks_see_that_one_has_no_records),
 		TEST(an_all_gather_may_be_slow),
 		TEST(a_rank_that_is_late_is_named),
 		TEST(a_rank_that_cannot_join_says_so),
-		TEST(wrong_cards_are_refused),
+		TEST(wrong_records_are_refused),
 		TEST(ranks_of_several_nodes_meet),
 		TEST(another_node_may_be_busy),
 		TEST(a_rank_without_an_address_says_so),

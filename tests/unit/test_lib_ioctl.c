@@ -457,6 +457,145 @@ static void tiles(void **state)
 	assert_int_equal(t3_tile_look(space, 5, 0, NULL), -EINVAL);
 }
 
+/* ----------------------------------------------------------------- refusals */
+
+static const char *words(const struct drm_t3_refusal *refusal)
+{
+	static char text[256];
+	int length = t3_refusal_text(refusal, text, sizeof(text));
+
+	assert_int_equal(length, strlen(text));
+	return text;
+}
+
+/* This kernel's driver has no T3_REFUSAL, as an older one. */
+static void a_failed_ioctl_is_known(void **state)
+{
+	struct drm_t3_refusal refusal = { .serial = 7 };
+	struct t3_buffer *none;
+
+	(void)state;
+	kernel.error = EDQUOT;
+	assert_int_equal(t3_buffer_create(dev, 4096, &none), -EDQUOT);
+	assert_int_equal(t3_refusal(-EINVAL, &refusal), -ENODATA);
+	assert_int_equal(refusal.serial, 7);
+	assert_int_equal(t3_refusal(-EDQUOT, &refusal), 0);
+	assert_int_equal(refusal.request, (uint32_t)DRM_IOCTL_T3_BO_CREATE);
+	assert_int_equal(refusal.error, EDQUOT);
+	assert_int_equal(refusal.index, ~0u);
+	assert_string_equal(words(&refusal), "");
+	assert_int_equal(t3_refusal(0, &refusal), -EINVAL);
+	assert_int_equal(t3_refusal(EDQUOT, &refusal), -EINVAL);
+	assert_int_equal(t3_refusal(-EDQUOT, NULL), -EINVAL);
+}
+
+static void a_wait_that_times_out_is_no_refusal(void **state)
+{
+	struct drm_t3_refusal refusal;
+	struct drm_t3_space_stats stats;
+
+	(void)state;
+	kernel.error = ENOENT;
+	assert_int_equal(t3_segment_stats(space, 5, &stats), -ENOENT);
+	kernel.error = ETIMEDOUT;
+	assert_int_equal(t3_segment_stats(space, 5, &stats), -ETIMEDOUT);
+	assert_int_equal(t3_refusal(-ETIMEDOUT, &refusal), -ENODATA);
+	assert_int_equal(t3_refusal(-ENOENT, &refusal), 0);
+}
+
+static const struct bad_desc {
+	const char *field;
+	size_t offset, size;
+	uint64_t value;
+} bad_descs[] = {
+#define DESC(member, wrong)                                                  \
+	{                                                                    \
+#member, offsetof(struct t3_segment_desc, member),           \
+			sizeof(((struct t3_segment_desc *)0)->member), wrong \
+	}
+	DESC(segment, 64),	 DESC(dtype, 6),	  DESC(op, 4),
+	DESC(init, 2),		 DESC(updates, 0),	  DESC(updates, 65),
+	DESC(offset, 2),	 DESC(offset, ~3ull),	  DESC(row_bytes, 0),
+	DESC(row_bytes, 66),	 DESC(pitch, 60),	  DESC(pitch, 66),
+	DESC(pitch, 1u << 25),	 DESC(rows, 0),		  DESC(tile_rows, 0),
+	DESC(tile_rows, 9),	 DESC(tile_row_bytes, 0), DESC(tile_row_bytes, 68),
+	DESC(tile_row_bytes, 6),
+#undef DESC
+};
+
+static void each_field_of_a_segment_is_named(void **state)
+{
+	const struct t3_segment_desc good = {
+		.op = DRM_T3_OP_ADD,
+		.dtype = DRM_T3_F32,
+		.updates = 1,
+		.rows = 8,
+		.row_bytes = 64,
+		.pitch = 128,
+		.tile_rows = 2,
+		.tile_row_bytes = 32,
+	};
+	struct drm_t3_refusal refusal;
+	struct t3_segment_desc bad;
+	uint64_t serial = 0;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(t3_desc_check(&good), 0);
+	for (i = 0; i < sizeof(bad_descs) / sizeof(bad_descs[0]); i++) {
+		bad = good;
+		memcpy((char *)&bad + bad_descs[i].offset, &bad_descs[i].value, bad_descs[i].size);
+		assert_int_equal(t3_desc_check(&bad), -EINVAL);
+		assert_int_equal(t3_refusal(-EINVAL, &refusal), 0);
+		assert_int_equal(refusal.request, 0);
+		assert_string_equal(refusal.struct_name, "t3_segment_desc");
+		assert_string_equal(refusal.field, bad_descs[i].field);
+		assert_int_equal(refusal.value, bad_descs[i].value);
+		assert_true(refusal.serial > serial); /* else it would be the same one */
+		serial = refusal.serial;
+	}
+	bad = good;
+	bad.pitch = 60;
+	assert_int_equal(t3_local_map(space, &bad), -EINVAL);
+	assert_int_equal(t3_refusal(-EINVAL, &refusal), 0);
+	assert_string_equal(words(&refusal),
+			    "t3_segment_desc.pitch is 60; allowed: row_bytes to DRM_T3_PITCH_MAX");
+}
+
+static void refusals_in_words(void **state)
+{
+	struct drm_t3_refusal refusal = {
+		.error = EINVAL,
+		.index = ~0u,
+		.what = DRM_T3_REFUSAL_VALUE,
+		.value = 65536,
+		.struct_name = "drm_t3_copy",
+		.field = "dst.offset",
+		.allowed = "less",
+	};
+	char text[8] = "xxxxxxx";
+
+	(void)state;
+	assert_string_equal(words(&refusal),
+			    "drm_t3_copy.dst.offset is 65536 (0x10000); allowed: less");
+	refusal.index = 3;
+	refusal.value = 4;
+	assert_string_equal(words(&refusal),
+			    "drm_t3_copy.dst.offset of element 3 is 4; allowed: less");
+	refusal.what = DRM_T3_REFUSAL_VALUE | DRM_T3_REFUSAL_SIGNED;
+	refusal.value = (uint64_t)-2;
+	assert_string_equal(words(&refusal),
+			    "drm_t3_copy.dst.offset of element 3 is -2; allowed: less");
+	refusal.what = 0;
+	refusal.index = ~0u;
+	assert_string_equal(words(&refusal), "drm_t3_copy.dst.offset: allowed: less");
+	assert_int_equal(t3_refusal_text(&refusal, text, sizeof(text)), 37);
+	assert_string_equal(text, "drm_t3_");
+	assert_int_equal(t3_refusal_text(&refusal, NULL, 0), 37);
+	assert_int_equal(t3_refusal_text(&refusal, NULL, 1), -EINVAL);
+	assert_int_equal(t3_refusal_text(NULL, text, sizeof(text)), -EINVAL);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -477,6 +616,10 @@ int main(void)
 		T3_TEST(keys),
 		T3_TEST(descriptors_and_statistics),
 		T3_TEST(tiles),
+		T3_TEST(a_failed_ioctl_is_known),
+		T3_TEST(a_wait_that_times_out_is_no_refusal),
+		T3_TEST(each_field_of_a_segment_is_named),
+		T3_TEST(refusals_in_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "test_lib_folder.h"
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 
 /* The results of a rank, in shared memory. */
 struct outcome {
+	_Atomic bool joined;
 	int ret;
 	char text[T3_COMM_TEXT_SIZE];
 	unsigned int lost_fds;
@@ -93,6 +95,7 @@ static void run(uint32_t r)
 	if (!out->ret && *out->text)
 		out->ret = -EBADMSG;
 	if (!out->ret && rank[r].body) {
+		out->joined = true;
 		out->ret = rank[r].body(comm);
 		snprintf(out->text, sizeof(out->text), "%s", t3_comm_error(comm));
 	}
@@ -106,6 +109,7 @@ static void set(uint32_t r, uint32_t ranks, int64_t deadline_ns, int (*body)(str
 	rank[r].desc = (struct t3_comm_desc){ .dir = dir, .rank = r, .ranks = ranks };
 	rank[r].deadline_ns = deadline_ns;
 	rank[r].body = body;
+	outcome[r].joined = false;
 }
 
 static void begin(uint32_t r)
@@ -127,6 +131,18 @@ static void end(uint32_t r, int signal)
 	assert_int_equal(waitpid(rank[r].pid, &status, 0), rank[r].pid);
 	assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, signal);
 	assert_int_equal(outcome[r].lost_fds, 0);
+}
+
+static void await_joined(uint32_t ranks)
+{
+	int64_t deadline = LONG;
+	uint32_t i;
+
+	for (i = 0; i < ranks; i++)
+		while (!outcome[i].joined) {
+			assert_true(t3_deadline(0) < deadline);
+			usleep(1000);
+		}
 }
 
 static void begin_all(uint32_t ranks, int64_t deadline_ns, int (*body)(struct t3_comm *))
@@ -227,6 +243,26 @@ static void memory_that_cannot_be_sealed_is_not_shared(void **state)
 	assert_int_equal(outcome[1].ret, -EPIPE);
 }
 
+/* ulimit -f: a larger file would end the process by SIGXFSZ, without a sentence. */
+static void memory_beyond_the_limit_of_files_is_refused(void **state)
+{
+	struct rlimit before, low;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	low = before;
+	low.rlim_cur = T3_COMM_RANKS_MAX * sizeof(struct comm_rank_state) - 1;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+	begin_all(2, LONG, NULL);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	end_all(2);
+	came_to(0, -EFBIG,
+		"no memory to share with other ranks: the limit of file sizes (ulimit -f) is too "
+		"low");
+	assert_non_null(strstr(outcome[1].text, "rank 0 has ended"));
+	assert_int_equal(outcome[1].ret, -EPIPE);
+}
+
 /* Several communicators in turn in the same directory, without a wait between them. */
 static int meet_again(struct t3_comm *comm)
 {
@@ -255,7 +291,35 @@ static void a_directory_serves_again(void **state)
 		came_to(i, 0, "");
 }
 
-/* The board of a plan is sent like this. */
+/* A child of rank 1 destroys its copy. Rank 1 itself is still a member. */
+static int outlive_a_child(struct t3_comm *comm)
+{
+	int status = 0, ret = t3_comm_barrier(comm, LONG);
+	pid_t pid = t3_comm_rank(comm) == 1 ? fork() : 0;
+
+	if (t3_comm_rank(comm) == 1) {
+		if (!pid) {
+			t3_comm_destroy(comm);
+			_exit(0);
+		}
+		if (waitpid(pid, &status, 0) != pid || status)
+			return -ECHILD;
+	}
+	return ret ? ret : t3_comm_barrier(comm, LONG);
+}
+
+static void a_child_of_a_rank_ends_no_rank(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	begin_all(3, LONG, outlive_a_child);
+	end_all(3);
+	for (i = 0; i < 3; i++)
+		came_to(i, 0, "");
+}
+
+/* The shared state of a plan is sent like this. */
 static int share_memory(struct t3_comm *comm)
 {
 	int fd = -1, ret;
@@ -512,7 +576,7 @@ static void the_others_see(bool killed, int (*others)(struct t3_comm *))
 		set(i, 5, LONG, i == 2 ? leave_at_gate : others);
 		begin(i);
 	}
-	usleep(100000);
+	await_joined(5);
 	if (killed)
 		kill(rank[2].pid, SIGKILL);
 	else
@@ -613,6 +677,8 @@ static void a_rank_killed_while_joining_is_named(void **state)
 		set(i, 4, LONG, NULL);
 		begin(i);
 	}
+	while (count_entries(dir) < 5)
+		usleep(1000);
 	usleep(100000);
 	kill(rank[1].pid, SIGKILL);
 	end(1, SIGKILL);
@@ -660,6 +726,7 @@ int main(void)
 		TEST(all_ranks_join_and_exchange_messages),
 		TEST(ranks_may_be_threads),
 		TEST(memory_that_cannot_be_sealed_is_not_shared),
+		TEST(memory_beyond_the_limit_of_files_is_refused),
 		TEST(a_directory_serves_again),
 		TEST(a_message_may_carry_a_descriptor),
 		TEST(sockets_close_on_exec),
@@ -672,6 +739,7 @@ int main(void)
 		TEST(a_killed_rank_is_named),
 		TEST(a_rank_that_leaves_is_named),
 		TEST(a_child_does_not_hide_that_a_rank_leaves),
+		TEST(a_child_of_a_rank_ends_no_rank),
 		TEST(a_sleeping_rank_is_named),
 		TEST(who_was_waited_for_is_named),
 		TEST(a_rank_killed_while_joining_is_named),

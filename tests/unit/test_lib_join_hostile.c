@@ -256,12 +256,9 @@ static void descriptors_in_a_hello_are_closed(void **state)
 {
 	(void)state;
 	not_under_qemu_user();
-	hears(&good_hello, sizeof(good_hello), 1, -EPROTO,
-	      "a hello brought a descriptor: it is none");
-	hears(&good_hello, sizeof(good_hello), 2, -EPROTO,
-	      "a hello brought descriptors: it is none");
-	hears(&good_hello, sizeof(good_hello), 3, -EPROTO,
-	      "a hello brought descriptors: it is none");
+	hears(&good_hello, sizeof(good_hello), 1, -EPROTO, "a hello came with a descriptor");
+	hears(&good_hello, sizeof(good_hello), 2, -EPROTO, "a hello came with descriptors");
+	hears(&good_hello, sizeof(good_hello), 3, -EPROTO, "a hello came with descriptors");
 }
 
 static void a_rank_joins_once(void **state)
@@ -288,7 +285,7 @@ static void a_rank_joins_once(void **state)
 /* Rank 1 ends. The meeting is over for rank 2, and it hears because of whom. */
 static void all_that_have_joined_hear_who_ended(void **state)
 {
-	static const uint32_t parting[] = { COMM_PARTING, 8, 1, 0 };
+	static const uint32_t parting[] = { COMM_ABORT, 8, 1, 0 };
 	struct wire_hello hello = good_hello, answer;
 	uint32_t frame[5];
 	struct member m;
@@ -391,7 +388,7 @@ static void other_users_are_refused(void **state)
 
 /* ------------------------------------------------- members that turn hostile */
 
-/* Rank 1 of two, by hand: its socket after a good hello and the board's message. */
+/* Rank 1 of two, by hand: its socket after a good hello and the message of the shared state. */
 static int become_member(struct member *m)
 {
 	uint32_t barrier[3] = { COMM_BARRIER, 4, 1 };
@@ -403,7 +400,7 @@ static int become_member(struct member *m)
 	fd = intrude(0);
 	send_all(fd, &good_hello, sizeof(good_hello));
 	assert_int_equal(recv(fd, &hello, sizeof(hello), 0), sizeof(hello));
-	assert_int_equal(recv(fd, frame, sizeof(frame), 0), 12); /* the board, unchanged */
+	assert_int_equal(recv(fd, frame, sizeof(frame), 0), 12); /* the shared state, unchanged */
 	send_all(fd, barrier, sizeof(barrier));
 	end(m, 0, "");
 	return fd;
@@ -440,7 +437,7 @@ static void wrong_messages_are_refused(void **state)
 	takes(&m, fd, frame, 8, 1);
 	takes(&m, fd, frame, 12, 2);
 	takes(&m, fd, frame, 12, 3);
-	assert_string_equal(t3_comm_error(m.comm), "rank 1 sent what is no message of ours");
+	assert_string_equal(t3_comm_error(m.comm), "rank 1 sent a message of a wrong form");
 	frame[1] = UINT32_MAX;
 	takes(&m, fd, frame, 12, 0);
 	frame[1] = 4;
@@ -492,7 +489,7 @@ static void no_room_for_a_descriptor(void **state)
 	assert_int_equal(t3_comm_take(m.comm, 1, &word, sizeof(word), &extra, LONG), -EMFILE);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_string_equal(t3_comm_error(m.comm),
-			    "nothing can be received from rank 1: Too many open files");
+			    "cannot receive from rank 1: Too many open files");
 	close(fd);
 	t3_comm_destroy(m.comm);
 }
@@ -515,7 +512,7 @@ static void false_causes_do_no_harm(void **state)
 	}
 }
 
-/* Rank 1 of two gets this as the board. */
+/* Rank 1 of two gets this as the shared state. */
 static void gets_board(int board_fd)
 {
 	uint32_t board[3] = { COMM_DATA, 4, 0x64726f62 };
@@ -534,7 +531,7 @@ static void gets_board(int board_fd)
 	passed_fd = board_fd;
 	send_fds(fd, board, sizeof(board), 1);
 	passed_fd = 0;
-	end(&m, -EPROTO, "rank 0 sent what is no memory of ours");
+	end(&m, -EPROTO, "rank 0 sent memory of a wrong size or without seals");
 	close(fd);
 	close(listener);
 	unlink(at.sun_path);
@@ -546,7 +543,7 @@ static void memory_must_be_sealed(void **state)
 	int board = memfd_create("board", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	(void)state;
-	assert_int_equal(ftruncate(board, T3_COMM_RANKS_MAX * sizeof(struct comm_line)), 0);
+	assert_int_equal(ftruncate(board, T3_COMM_RANKS_MAX * sizeof(struct comm_rank_state)), 0);
 	gets_board(board);
 	assert_int_equal(ftruncate(board, 4096), 0);
 	assert_int_equal(fcntl(board, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);

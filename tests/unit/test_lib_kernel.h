@@ -46,6 +46,7 @@ static struct kernel {
 	char name[8];
 	int major;
 	bool no_version;
+	bool destroyed; /* the space: a dead one is of a removed device otherwise */
 	struct drm_t3_fault fault;
 	void (*on_wait)(void);
 	union drm_t3_any_command command; /* of the last submission */
@@ -135,6 +136,12 @@ static void keep_submission(const struct drm_t3_queue_submit *arg)
 		memcpy(&kernel.out, (const void *)(uintptr_t)arg->out_syncs, sizeof(kernel.out));
 }
 
+static bool is_dead(void)
+{
+	return ((struct drm_t3_event_area *)(kernel.memory + AT_EVENTS))->state >> 32 >=
+	       DRM_T3_SPACE_DISABLED;
+}
+
 int drmIoctl(int fd, unsigned long request, void *arg)
 {
 	int error = request == kernel.fail_request && request ? EPERM : kernel.error;
@@ -148,6 +155,8 @@ int drmIoctl(int fd, unsigned long request, void *arg)
 		keep_submission(arg);
 	if (request == DRM_IOCTL_T3_SPACE_WAIT && kernel.on_wait)
 		kernel.on_wait();
+	if (request == DRM_IOCTL_T3_SPACE_WAIT && !error && is_dead())
+		error = kernel.destroyed ? ENOENT : ENODEV;
 	if (error) {
 		if (request == DRM_IOCTL_T3_SPACE_WAIT)
 			((struct drm_t3_space_wait *)arg)->fault = kernel.fault;

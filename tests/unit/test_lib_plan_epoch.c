@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* libt3: plans of ranks in one process: what they make of their spaces, and their epochs. */
 #include "test_lib_spaces.h"
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 
 #define TILES(rank) (hw[rank].memory + hw[rank].buffer[1])
 
@@ -16,7 +19,7 @@ static const uint32_t input[10] = { 10, 11, 12, 13, 14, 15, 16, 17, 18, 19 };
 
 static uint64_t shown_put(uint32_t rank, uint32_t chunk)
 {
-	return plans[0]->board->line[rank].put[chunk];
+	return plans[0]->shared->rank[rank].put[chunk];
 }
 
 static void finish(uint32_t rank)
@@ -46,7 +49,7 @@ static void a_rank_sends_by_the_grants_of_its_targets(void **state)
 		for (c = 0; c < RANKS; c++)
 			assert_int_equal(hw[r].grant[c].segment_mask, c == r ? 0 : 1u << c);
 		assert_int_equal(hw[r].grant[(r + 1) % RANKS].op_mask, 1u << DRM_T3_OP_STORE);
-		assert_int_equal(plans[0]->board->line[r].targets, 7 ^ 1u << r);
+		assert_int_equal(plans[0]->shared->rank[r].targets, 7 ^ 1u << r);
 	}
 }
 
@@ -112,10 +115,10 @@ static void a_rank_on_another_node_gets_a_key(void **state)
 	assert_int_equal(hw[0].key[2].segment_mask, 1u << 2);
 	assert_int_equal(hw[0].key[2].op_mask, 1u << DRM_T3_OP_STORE);
 	assert_int_equal(hw[0].grant[2].segment_mask, 0);
-	/* Each node has a board. */
-	assert_int_equal(plans[0]->board->line[1].targets, 5);
-	assert_int_equal(plans[0]->board->line[2].targets, 0);
-	assert_int_equal(plans[2]->board->line[2].targets, 3);
+	/* Each node has shared state. */
+	assert_int_equal(plans[0]->shared->rank[1].targets, 5);
+	assert_int_equal(plans[0]->shared->rank[2].targets, 0);
+	assert_int_equal(plans[2]->shared->rank[2].targets, 3);
 	for (r = 0; r < RANKS; r++)
 		comms[r]->here = 7;
 }
@@ -137,6 +140,60 @@ static void refused(uint32_t rank, unsigned long request, uint32_t skip, int err
 	}
 }
 
+/* The driver's word for the next call that fails. Without one it is an older driver. */
+static struct drm_t3_refusal refusal;
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	if (request != DRM_IOCTL_T3_REFUSAL || !refusal.request)
+		return (int)syscall(SYS_ioctl, fd, request, arg);
+	*(struct drm_t3_refusal *)arg = refusal;
+	return 0;
+}
+
+/* Of each kind of call that plans make. */
+static void a_refused_field_is_named_at_all_ranks(void **state)
+{
+	static const struct {
+		unsigned long request;
+		uint32_t skip;
+		const char *text;
+	} calls[] = {
+		{ DRM_IOCTL_T3_BO_CREATE, 0, "no buffer of 40 bytes" },
+		{ DRM_IOCTL_T3_SPACE_CREATE, 0, "no output address space of 3 tiles" },
+		{ DRM_IOCTL_T3_SEGMENT_MAP, 2,
+		  "segment 1 (i32) of chunk 1 could not be mapped to segment 1 of rank 0" },
+		{ DRM_IOCTL_T3_GRANT_EXPORT, 0, "no grant for rank 2" },
+		{ DRM_IOCTL_T3_GRANT_IMPORT, 0, "the grant of rank 0" },
+	};
+	char text[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		refusal = (struct drm_t3_refusal){
+			.request = (uint32_t)calls[i].request,
+			.error = EACCES,
+			.index = ~0u,
+			.struct_name = "its_struct",
+			.field = "its_field",
+			.allowed = "something else",
+		};
+		snprintf(text, sizeof(text),
+			 "%s: Permission denied: its_struct.its_field: allowed: something else",
+			 calls[i].text);
+		refused(1, calls[i].request, calls[i].skip, EACCES, text);
+	}
+	refusal.request = 0;
+	make_plans(&gather);
+}
+
 static void a_failed_call_is_named_at_all_ranks(void **state)
 {
 	(void)state;
@@ -149,7 +206,8 @@ static void a_failed_call_is_named_at_all_ranks(void **state)
 	refused(1, DRM_IOCTL_T3_SEGMENT_MAP, 1, EIO,
 		"no output address space of 3 tiles: Input/output error");
 	refused(1, DRM_IOCTL_T3_SEGMENT_MAP, 2, EIO,
-		"chunk 1 could not be mapped: Input/output error");
+		"segment 1 (i32) of chunk 1 could not be mapped to segment 1 of rank 0: "
+		"Input/output error");
 	refused(2, DRM_IOCTL_T3_GRANT_EXPORT, 1, EMFILE,
 		"no grant for rank 1: Too many open files");
 	refused(0, DRM_IOCTL_T3_GRANT_IMPORT, 0, EACCES, "the grant of rank 2: Permission denied");
@@ -231,7 +289,7 @@ static void an_epoch_has_its_turns(void **state)
 	assert_int_equal(t3_plan_ready(plans[0], 0), -EBUSY);
 }
 
-/* The last epoch is released once, before the next one. The board follows. */
+/* The last epoch is released once, before the next one. The shared state follows. */
 static void an_epoch_follows_another(void **state)
 {
 	uint32_t r;
@@ -246,8 +304,8 @@ static void an_epoch_follows_another(void **state)
 	ready_all(2);
 	assert_int_equal(doorbell(1, DRM_T3_DOORBELL_RELEASE), 1);
 	assert_int_equal(t3_plan_epoch(plans[1]), 2);
-	assert_int_equal(plans[0]->board->line[1].epoch, 2);
-	assert_int_equal(plans[0]->board->line[1].phase, PLAN_READY);
+	assert_int_equal(plans[0]->shared->rank[1].epoch, 2);
+	assert_int_equal(plans[0]->shared->rank[1].phase, PLAN_READY);
 	assert_int_equal(shown_put(1, 1), 0);
 	assert_int_equal(t3_plan_put(plans[1], 4, &input[4], 3), 0);
 	assert_int_equal(t3_plan_put(plans[1], 4, &input[4], 1), -EOVERFLOW);
@@ -385,7 +443,7 @@ static void a_tile_has_a_place_in_its_chunk(void **state)
 	assert_int_equal(t3_plan_tile(plans[1], 3, 0, &at), -ERANGE);
 	assert_int_equal(t3_plan_tile(NULL, 1, 0, &at), -EINVAL);
 	assert_int_equal(t3_plan_tile(plans[1], 1, 0, NULL), -EINVAL);
-	assert_int_equal(plans[0]->board->line[1].viewed, 0);
+	assert_int_equal(plans[0]->shared->rank[1].viewed, 0);
 }
 
 /* With ALL_TO_ALL the own row is one of several. */
@@ -416,6 +474,7 @@ static void a_matrix_has_tiles_in_rows(void **state)
 static void a_long_array_has_tiles_in_two_parts(void **state)
 {
 	struct t3_plan_desc desc = gather;
+	char text[PLAN_TEXT_SIZE];
 	static struct t3_plan plan;
 	struct t3_tile at;
 	const char *why;
@@ -427,7 +486,10 @@ static void a_long_array_has_tiles_in_two_parts(void **state)
 	assert_int_equal(t3_layout_make(&desc, 1, 2, NULL, &plan.layout, &why), 0);
 	expect_tile(&plan, 15, 0, 15 << 20, 1 << 20, 15 << 20);
 	expect_tile(&plan, 16, 1, 0, 400, 16 << 20);
+	plan.comm = comms[1];
+	plan.text = text;
 	assert_int_equal(t3_plan_tile(&plan, 1, 17, &at), -ERANGE);
+	assert_non_null(strstr(text, "no tile 17 of chunk 1: the rank has input for 17 tiles"));
 }
 
 static void a_view_shows_a_chunk(void **state)
@@ -443,9 +505,9 @@ static void a_view_shows_a_chunk(void **state)
 	assert_int_equal(t3_plan_view(plans[0], 3, &view), -ERANGE);
 	assert_int_equal(t3_plan_view(plans[0], 1, &view), -ERANGE);
 	assert_int_equal(t3_plan_view(plans[2], 2, &view), -ENODATA);
-	assert_int_equal(plans[0]->board->line[0].viewed, 0);
+	assert_int_equal(plans[0]->shared->rank[0].viewed, 0);
 	assert_int_equal(t3_plan_view(plans[1], 1, &view), 0);
-	assert_int_equal(plans[0]->board->line[1].viewed, 1);
+	assert_int_equal(plans[0]->shared->rank[1].viewed, 1);
 	assert_ptr_equal(view.base,
 			 (volatile unsigned char *)t3_space_aperture(plans[1]->space) + 4);
 	assert_int_equal(view.desc.rows, 1);
@@ -670,6 +732,7 @@ int main(void)
 		TEST(a_sum_begins_in_remote_segments),
 		TEST(a_rank_on_another_node_gets_a_key),
 		TEST(a_failed_call_is_named_at_all_ranks),
+		TEST(a_refused_field_is_named_at_all_ranks),
 		TEST(keys_may_be_missing),
 		TEST(plans_of_all_ranks_are_made_at_once),
 		TEST(a_descriptor_may_be_0),

@@ -244,47 +244,47 @@ static void who_waits_is_not_the_reason(void **state)
 	/* Rank 1 sends to rank 2 alone. */
 	is_late(0, ", epoch 1: chunk 1; rank 1 has put 0 of 3 elements of chunk 1, as it waits for "
 		   "rank 2");
-	assert_int_equal(t3_plan_behind(plans[0], 1), 2);
-	assert_int_equal(t3_plan_behind(plans[0], 2), 2);
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 1), 2);
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 2), 2);
 	assert_int_equal(t3_plan_arm(plans[2]), 0);
-	assert_int_equal(t3_plan_behind(plans[0], 1), 1);
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 1), 1);
 }
 
-/* All read the board, and anything may be there. */
+/* All read the shared state, and anything may be there. */
 static void whom_the_last_one_waits_for_is_found(void **state)
 {
-	struct plan_board *board;
+	struct plan_shared *shared;
 
 	(void)state;
 	make_plans(&gather);
 	ready_all(1);
-	board = plans[0]->board;
-	assert_int_equal(t3_plan_behind(plans[0], 1), 1);
+	shared = plans[0]->shared;
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 1), 1);
 	put_own(1, 4, 3);
 	/* Rank 0 owes, too, but it is the one that asks. */
-	assert_int_equal(t3_plan_behind(plans[0], 1), 1);
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 1), 1);
 	put_own(0, 0, 4);
-	assert_int_equal(t3_plan_behind(plans[0], 1), 2);
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 1), 2);
 	put_own(2, 7, 3);
-	assert_int_equal(t3_plan_behind(plans[0], 1), 1);
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 1), 1);
 	/* A ring of ranks that are armed in turn: each is before the other. */
-	board->line[1].phase = board->line[2].phase = PLAN_ARMED;
-	board->line[1].targets = 1u << 2;
-	board->line[2].targets = 1u << 1;
-	board->line[1].epoch = 2;
-	assert_int_equal(t3_plan_behind(plans[0], 1), 2);
-	assert_int_equal(t3_plan_behind(plans[0], 2), 2);
-	board->line[2].epoch = 3;
-	assert_int_equal(t3_plan_behind(plans[0], 2), 1);
-	board->line[2].phase = PLAN_COMPLETE;
-	assert_int_equal(t3_plan_behind(plans[0], 2), 2);
+	shared->rank[1].phase = shared->rank[2].phase = PLAN_ARMED;
+	shared->rank[1].targets = 1u << 2;
+	shared->rank[2].targets = 1u << 1;
+	shared->rank[1].epoch = 2;
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 1), 2);
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 2), 2);
+	shared->rank[2].epoch = 3;
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 2), 1);
+	shared->rank[2].phase = PLAN_COMPLETE;
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 2), 2);
 	/* Rank 1 waits for 2, which waits for one more. */
 	comms[0]->ranks = RANKS + 1;
 	comms[0]->here |= 1u << RANKS;
-	board->line[1].epoch = 4;
-	board->line[2].phase = PLAN_ARMED;
-	board->line[2].targets = 1u << RANKS;
-	assert_int_equal(t3_plan_behind(plans[0], 1), RANKS);
+	shared->rank[1].epoch = 4;
+	shared->rank[2].phase = PLAN_ARMED;
+	shared->rank[2].targets = 1u << RANKS;
+	assert_int_equal(t3_plan_blocking_rank(plans[0], 1), RANKS);
 	comms[0]->ranks = RANKS;
 	come_back();
 }
@@ -342,8 +342,8 @@ static void a_fault_ends_a_plan(void **state)
 	ready_all(1);
 	fault(0, DRM_T3_FAULT_OVERSHOOT);
 	fails(0, ", epoch 1: " OVERSHOOT);
-	assert_int_equal(plans[0]->board->line[0].error, -EIO);
-	assert_int_equal(plans[0]->board->line[0].fault, DRM_T3_FAULT_OVERSHOOT);
+	assert_int_equal(plans[0]->shared->rank[0].error, -EIO);
+	assert_int_equal(plans[0]->shared->rank[0].fault, DRM_T3_FAULT_OVERSHOOT);
 	become(0, DRM_T3_SPACE_COMPLETE, 1);
 	assert_int_equal(t3_plan_wait(plans[0], PAST), -EIO);
 	assert_int_equal(t3_plan_start(plans[0], PAST), -EIO);
@@ -383,8 +383,8 @@ static void consequences_name_the_reason(void **state)
 	(void)state;
 	make_plans(&gather);
 	ready_all(1);
-	plans[0]->board->line[1].fault = DRM_T3_FAULT_WIDTH;
-	plans[0]->board->line[2].fault = DRM_T3_FAULT_WIDTH;
+	plans[0]->shared->rank[1].fault = DRM_T3_FAULT_WIDTH;
+	plans[0]->shared->rank[2].fault = DRM_T3_FAULT_WIDTH;
 	a_consequence_of_each_kind(DRM_T3_FAULT_PEER_DEAD, "peer-dead");
 	a_consequence_of_each_kind(DRM_T3_FAULT_PEER_POISON, "peer-poison");
 	a_consequence_of_each_kind(DRM_T3_FAULT_REJECTED, "rejected by the target: none");
@@ -399,7 +399,7 @@ static void a_fault_without_a_record(void **state)
 	fails(0, ", epoch 1: the space faulted");
 	become(1, DRM_T3_SPACE_DEAD, 1);
 	assert_int_equal(t3_plan_wait(plans[1], PAST), -ENODEV);
-	says(1, ", epoch 1: No such device");
+	says(1, ", epoch 1: the device was removed or reset");
 }
 
 static void an_arm_that_fails_is_of_the_next_epoch(void **state)
@@ -479,6 +479,76 @@ static void a_rank_that_gave_up_is_named_first(void **state)
 	fails(0, ", epoch 1: " DEAD "; rank 2 has given up: rank 1 did not come in time");
 }
 
+/* Rank 1 has put nothing, as rank 2 of another node has not armed. It is late because of that. */
+static void whom_a_late_rank_waits_for_is_named_over_nodes(void **state)
+{
+	(void)state;
+	make_plans(&gather);
+	ready_all(1);
+	move_away(2);
+	comms[1]->here = 3;
+	comms[1]->node[2] = 1;
+	put_own(0, 0, 4);
+	set_word(0, 0, DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED);
+	plans[1]->phase = PLAN_ARMED;
+	plan_rank_state(plans[1])->phase = PLAN_ARMED;
+	is_late(0,
+		" (node 0), epoch 1: chunk 1; rank 1 (node 0) has put 0 of 3 elements of chunk 1, "
+		"as it waits for rank 2 (node 1)");
+	/* Rank 0 blames rank 1, as it would if it did not see that. */
+	t3_comm_record_cause(comms[0], 1, true);
+	leave(0);
+	fault(1, DRM_T3_FAULT_PEER_DEAD);
+	assert_int_equal(t3_plan_ready(plans[1], PAST), -EIO);
+	says(1,
+	     " (node 0), epoch 1: " DEAD "; rank 0 has given up: rank 2 did not come in time, for "
+	     "which this rank waits");
+	comms[1]->here = 7;
+}
+
+/* All have one deadline. Rank 1 does not know yet that rank 0 has ended there. */
+static void who_is_late_is_named_without_the_news(void **state)
+{
+	(void)state;
+	make_plans(&gather);
+	ready_all(1);
+	comms[1]->here = 6;
+	comms[1]->node[1] = comms[1]->node[2] = 1;
+	put_own(1, 4, 3);
+	set_word(1, 0, DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED);
+	set_word(1, 1, DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED);
+	fault(1, DRM_T3_FAULT_PEER_DEAD);
+	fails(1,
+	      " (node 1), epoch 1: " DEAD "; chunk 2; rank 2 (node 1) has put 0 of 3 elements of "
+	      "chunk 2");
+	plans[1]->error = 0;
+	assert_int_equal(t3_plan_wait(plans[1], t3_deadline(3000000)), -EIO);
+	says(1, " (node 1), epoch 1: " DEAD "; chunk 2; rank 2 (node 1) has put 0 of 3 elements of "
+		"chunk 2");
+	comms[1]->here = 7;
+}
+
+/* The same with data: rank 1 has put all, and lacks what rank 2 sends. */
+static void a_late_rank_waits_for_data_of_another_node(void **state)
+{
+	(void)state;
+	make_plans(&gather);
+	ready_all(1);
+	comms[1]->here = 3;
+	comms[1]->node[2] = 1;
+	put_own(0, 0, 4);
+	put_own(1, 4, 3);
+	set_word(1, 0, DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED);
+	set_word(1, 1, DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED);
+	t3_comm_record_cause(comms[0], 1, true);
+	leave(0);
+	fault(1, DRM_T3_FAULT_PEER_DEAD);
+	fails(1,
+	      " (node 0), epoch 1: " DEAD "; rank 0 has given up: rank 2 did not come in time, for "
+	      "which this rank waits");
+	comms[1]->here = 7;
+}
+
 /* A fault may come before the news from the other node, which end at the deadline. */
 static void news_of_another_node_are_waited_for(void **state)
 {
@@ -502,6 +572,223 @@ static void news_of_another_node_are_waited_for(void **state)
 	fault(1, DRM_T3_FAULT_PEER_DEAD);
 	assert_int_equal(t3_plan_wait(plans[1], INT64_MAX), -EIO);
 	assert_true(t3_deadline(0) < begun + 1500000000);
+}
+
+/* -------------------------------------------------------------- a caller's mistakes */
+
+/* Chunks of 4, 3 and 3 rows with 4 elements; tiles of 2 rows and 2 elements. */
+static const struct t3_plan_desc matrix = {
+	.collective = T3_ALL_GATHER,
+	.count = 40,
+	.dtype = DRM_T3_I32,
+	.path = T3_PATH_STORE,
+	.columns = 4,
+	.tile_rows = 2,
+	.tile_columns = 2,
+};
+
+static void every_call_out_of_turn_says_so(void **state)
+{
+	const void *data;
+
+	(void)state;
+	make_plans(&gather);
+	assert_int_equal(t3_plan_ready(plans[0], PAST), -EBUSY);
+	says(0, ", epoch 0: t3_plan_ready() comes after t3_plan_arm(): no epoch was armed");
+	assert_int_equal(t3_plan_put(plans[0], 0, input, 1), -EBUSY);
+	says(0, ", epoch 0: t3_plan_put() comes after t3_plan_ready(): no epoch was armed");
+	assert_int_equal(t3_plan_arm(plans[0]), 0);
+	assert_int_equal(t3_plan_put_tile(plans[0], 0, 0, input, 4), -EBUSY);
+	says(0, ", epoch 1: t3_plan_put_tile() comes after t3_plan_ready(): the epoch is armed, "
+		"and not ready");
+	become(0, DRM_T3_SPACE_ARMED, 1);
+	assert_int_equal(t3_plan_ready(plans[0], 0), 0);
+	assert_int_equal(t3_plan_arm(plans[0]), -EBUSY);
+	says(0, ", epoch 1: t3_plan_arm() comes after t3_plan_wait(): the epoch is ready, and was "
+		"not waited for");
+	assert_int_equal(t3_plan_result(plans[0], &data, NULL), -EBUSY);
+	says(0, ", epoch 1: t3_plan_result() comes after t3_plan_wait(): the epoch is ready, and "
+		"was not waited for");
+	assert_int_equal(t3_plan_bind(plans[0], 0, NULL, 0), -EBUSY);
+	says(0, ", epoch 1: t3_plan_bind() comes between epochs: this one was not waited for");
+	become(0, DRM_T3_SPACE_COMPLETE, 1);
+	assert_int_equal(t3_plan_wait(plans[0], 0), 0);
+	assert_int_equal(t3_plan_wait(plans[0], 0), -EBUSY);
+	says(0, ", epoch 2: t3_plan_wait() comes after t3_plan_ready(): the epoch before is "
+		"complete, and no other one was armed");
+	plans[0]->epoch = UINT32_MAX;
+	assert_int_equal(t3_plan_arm(plans[0]), -EOVERFLOW);
+	says(0, ", epoch 0: 4294967295 epochs are all that there are");
+}
+
+static void an_element_put_twice_is_named(void **state)
+{
+	(void)state;
+	make_plans(&gather);
+	ready_all(1);
+	put_own(1, 4, 2);
+	assert_int_equal(t3_plan_put(plans[1], 5, input, 2), -EOVERFLOW);
+	says(1,
+	     ", epoch 1: an element is put twice: tile 0 of chunk 1 has got 2 of its 3 elements, "
+	     "and this put has 2 more, from element 5 on");
+}
+
+/* A run that is right in its first tile, and a whole tile. */
+static void a_tile_put_twice_is_named(void **state)
+{
+	(void)state;
+	make_plans(&matrix);
+	ready_all(1);
+	put_own(1, 26, 2);
+	put_own(1, 18, 2);
+	put_own(1, 22, 2);
+	assert_int_equal(t3_plan_put(plans[1], 20, input, 4), -EOVERFLOW);
+	says(1,
+	     ", epoch 1: an element is put twice: tile 1 of chunk 1 has got 4 of its 4 elements, "
+	     "and this put has 2 more, from element 22 on");
+	assert_int_equal(t3_plan_put_tile(plans[1], 1, 3, input, 8), -EOVERFLOW);
+	says(1,
+	     ", epoch 1: an element is put twice: tile 3 of chunk 1 has got 2 of its 2 elements, "
+	     "and this put has 2 more, from element 26 on");
+}
+
+static void what_is_no_input_is_named(void **state)
+{
+	struct t3_plan_desc broadcast = matrix;
+	struct t3_buffer buffer = { 0 };
+	struct t3_view view;
+	struct t3_tile tile;
+
+	(void)state;
+	make_plans(&matrix);
+	ready_all(1);
+	assert_int_equal(t3_plan_put(plans[1], 27, input, 2), -ERANGE);
+	says(1,
+	     ", epoch 1: 2 elements from element 27 on are not all the rank's input, which is 12 "
+	     "elements from element 16 on");
+	assert_int_equal(t3_plan_put(plans[1], 16, NULL, 2), -EINVAL);
+	says(1, ", epoch 1: src is NULL");
+	assert_int_equal(t3_plan_put_tile(plans[1], 1, 4, input, 8), -ERANGE);
+	says(1, ", epoch 1: there is no tile 4 of chunk 1: the rank has input for 4 tiles of it");
+	assert_int_equal(t3_plan_put_tile(plans[1], 3, 0, input, 8), -ERANGE);
+	says(1, ", epoch 1: there is no chunk 3: the plan has 3");
+	assert_int_equal(t3_plan_put_tile(plans[1], 1, 0, input, 7), -EINVAL);
+	says(1, ", epoch 1: src is a pointer, src_pitch 7: a row of tile 0 of chunk 1 has 8 bytes");
+	assert_int_equal(t3_plan_tile(plans[1], 0, 0, &tile), -ERANGE);
+	says(1, ", epoch 1: there is no tile 0 of chunk 0: the rank has input for 0 tiles of it");
+	assert_int_equal(t3_plan_tile(plans[1], 0, 0, NULL), -EINVAL);
+	says(1, ", epoch 1: where is NULL");
+	assert_int_equal(t3_plan_chunk(plans[1], 7, NULL, NULL), -ERANGE);
+	says(1, ", epoch 1: there is no chunk 7: the plan has 3");
+	assert_int_equal(t3_plan_view(plans[1], 7, &view), -ERANGE);
+	says(1, ", epoch 1: there is no chunk 7: the plan has 3");
+	assert_int_equal(t3_plan_view(plans[1], 1, NULL), -EINVAL);
+	says(1, ", epoch 1: view is NULL");
+	assert_int_equal(t3_plan_result_buffer(plans[1], NULL, NULL), -EINVAL);
+	says(1, ", epoch 1: buffer is NULL");
+	assert_int_equal(t3_plan_bind(plans[1], 1, NULL, 8), -EINVAL);
+	says(1, ", epoch 1: offset is 0 without a buffer; got 8");
+	assert_int_equal(t3_plan_bind(plans[1], 1, &buffer, 12), -EINVAL);
+	says(1, ", epoch 1: offset is a multiple of 8 inside the 0 bytes of the buffer; got 12");
+	broadcast.collective = T3_BROADCAST;
+	broadcast.root = 2;
+	for (uint32_t r = 0; r < RANKS; r++) {
+		t3_plan_destroy(plans[r]);
+		plans[r] = NULL;
+	}
+	make_plans(&broadcast);
+	ready_all(1);
+	assert_int_equal(t3_plan_put(plans[1], 0, input, 2), -ERANGE);
+	assert_string_equal(t3_plan_error(plans[1]),
+			    "broadcast, rank 1, epoch 1: the rank has no input: the root of the "
+			    "broadcast is rank 2");
+}
+
+static void an_empty_or_a_stored_chunk_is_named(void **state)
+{
+	struct t3_plan_desc desc = gather;
+	struct t3_view view;
+
+	(void)state;
+	desc.count = 2;
+	make_plans(&desc);
+	assert_int_equal(t3_plan_view(plans[2], 2, &view), -ENODATA);
+	says(2, ", epoch 0: chunk 2 has no elements");
+	assert_int_equal(t3_plan_bind(plans[2], 2, NULL, 0), -ERANGE);
+	says(2, ", epoch 0: the rank has no input for chunk 2 of 3, or it is empty");
+	assert_int_equal(t3_plan_bind(plans[1], 1, NULL, 0), -EOPNOTSUPP);
+	says(1, ", epoch 0: chunk 1 is stored, and not staged: T3_PATH_STORE");
+}
+
+/* A device is smaller than the plan. To the driver such a buffer is a wrong argument. */
+static void a_plan_above_the_device_is_told(void **state)
+{
+	struct t3_plan_desc desc = gather;
+
+	(void)state;
+	set_memory(1, 39);
+	desc.count = 10;
+	assert_int_equal(t3_plan_create_all(comms, RANKS, &desc, plans), -ENOSPC);
+	assert_string_equal(t3_comm_error(comms[0]),
+			    "rank 1: no buffer of 40 bytes: the device has 39");
+	set_memory(1, 40);
+	make_plans(&desc);
+}
+
+/* Each of these is refused for its own field, with the value that it has. */
+static void a_wrong_desc_is_told_with_its_value(void **state)
+{
+	static const struct {
+		struct t3_plan_desc desc;
+		const char *text;
+	} wrong[] = {
+	/* clang-format off */
+#define ADD .op = DRM_T3_OP_ADD, .dtype = DRM_T3_I32
+		{ { 9, 0, 10, ADD }, "no such collective; got collective 9 (unknown)" },
+		{ { 3, 9, 10, ADD }, "no such algorithm; got algorithm 9 (unknown)" },
+		{ { 4, 3, 10, .dtype = 1 }, "the algorithm of an all-to-all is RING or DIRECT, not "
+		  "HIERARCHICAL; got algorithm 3 (hierarchical)" },
+		{ { 3, 0, 10, ADD, .root = 1 }, "root is a rank for a broadcast; 0 for others; got root 1" },
+		{ { 3, 0, 10, ADD, .path = 7 }, "no such path, or pad is not 0; got path 7, pad 0" },
+		{ { 3, 0, 10, ADD, .columns = 3 },
+		  "count is 0, or not whole rows of columns; got count 10, columns 3" },
+		{ { 3, 0, 10, .op = 1, .dtype = 99 }, "no such dtype; got dtype 99 (unknown)" },
+		{ { 2, 0, 10, .op = 2 }, "op is for reductions; 0 for others; got op 2 (min)" },
+		{ { 3, 0, 10, .dtype = 0 }, "op of a reduction is ADD, MIN or MAX; got op 0 (store)" },
+		{ { 3, 0, 10, .op = 1, .dtype = DRM_T3_U8 },
+		  "a dtype of bytes cannot be reduced; got dtype 4 (u8)" },
+		{ { 3, 0, 10, ADD, .tile_rows = 2 },
+		  "tile_rows of an array is 0 or 1; got tile_rows 2" },
+		{ { 3, 0, 10, ADD, .columns = 5, .tile_columns = 6 },
+		  "tile_columns is above columns; got columns 5, tile_columns 6" },
+		{ { 3, 0, 10, ADD, .tile_columns = 1 << 20 },
+		  "a tile (tile_rows, tile_columns) is at most 1 MiB; got tile_rows 0, "
+		  "tile_columns 1048576" },
+		{ { 3, 0, UINT64_C(1) << 41, ADD }, "count is above 2^40; got count 2199023255552" },
+#undef ADD
+		/* clang-format on */
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_true(t3_plan_create_all(comms, RANKS, &wrong[i].desc, plans) < 0);
+		assert_string_equal(t3_comm_error(comms[0]), wrong[i].text);
+	}
+}
+
+/* Communicators in another order, or of another call. */
+static void wrong_communicators_are_named(void **state)
+{
+	struct t3_comm *other[RANKS] = { comms[0], comms[2], comms[1] };
+
+	(void)state;
+	assert_int_equal(t3_plan_create_all(other, RANKS, &gather, plans), -EINVAL);
+	assert_string_equal(t3_comm_error(comms[0]),
+			    "comms[1] is rank 2 of 3, where rank 1 of 3 is due");
+	assert_int_equal(t3_plan_create_all(comms, 2, &gather, plans), -EINVAL);
+	assert_string_equal(t3_comm_error(comms[0]),
+			    "comms[0] is rank 0 of 3, where rank 0 of 2 is due");
 }
 
 int main(void)
@@ -529,6 +816,17 @@ int main(void)
 		TEST(a_timeout_tells_who_ended),
 		TEST(a_rank_that_gave_up_is_named_first),
 		TEST(news_of_another_node_are_waited_for),
+		TEST(whom_a_late_rank_waits_for_is_named_over_nodes),
+		TEST(a_late_rank_waits_for_data_of_another_node),
+		TEST(who_is_late_is_named_without_the_news),
+		TEST(every_call_out_of_turn_says_so),
+		TEST(an_element_put_twice_is_named),
+		TEST(a_tile_put_twice_is_named),
+		TEST(what_is_no_input_is_named),
+		TEST(an_empty_or_a_stored_chunk_is_named),
+		TEST(a_plan_above_the_device_is_told),
+		TEST(a_wrong_desc_is_told_with_its_value),
+		TEST(wrong_communicators_are_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@ struct wire_message {
 	int32_t error;
 	uint32_t fatal, pad;
 	struct t3_plan_desc desc;
-	char text[112];
+	char text[176];
 };
 
 enum { DESCRIBE, GRANT, READY, STEPS };
@@ -55,7 +55,7 @@ static int stop(void **state)
 
 static struct wire_message good(void)
 {
-	return (struct wire_message){ .magic = 0x50335402, .number = 1, .desc = all_reduce };
+	return (struct wire_message){ .magic = 0x50335403, .number = 1, .desc = all_reduce };
 }
 
 /* Send all messages of rank 0, with a file in the first step or without. */
@@ -104,46 +104,46 @@ static void refuses(int file, uint32_t knows, const char *text)
 	hear_all(knows, -EPROTO, text);
 }
 
-static void wrong_boards_are_refused(void **state)
+static void wrong_shared_state_is_refused(void **state)
 {
 	int file = memfd_create("short", MFD_CLOEXEC);
 
 	(void)state;
-	refuses(file, GRANT, "rank 0 sent what is no memory of ours");
+	refuses(file, GRANT, "rank 0 sent memory of a wrong size or without seals");
 	close(file);
 }
 
 /* Else its owner could cut it below the mapping. */
-static void unsealed_boards_are_refused(void **state)
+static void unsealed_shared_state_is_refused(void **state)
 {
 	int file = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING), plain;
 
 	(void)state;
-	assert_int_equal(ftruncate(file, sizeof(struct plan_board)), 0);
-	refuses(file, GRANT, "rank 0 sent what is no memory of ours");
+	assert_int_equal(ftruncate(file, sizeof(struct plan_shared)), 0);
+	refuses(file, GRANT, "rank 0 sent memory of a wrong size or without seals");
 	close(file);
 	plain = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	assert_int_equal(t3_plan_board_open(plain, NULL), -EPROTO);
+	assert_int_equal(t3_plan_shared_open(plain, NULL), -EPROTO);
 	close(plain);
 }
 
-static void no_board(void **state)
+static void no_shared_state(void **state)
 {
 	(void)state;
-	refuses(-1, GRANT, "rank 0 sent what is no memory of ours");
+	refuses(-1, GRANT, "rank 0 sent memory of a wrong size or without seals");
 }
 
 /* Without the check rank 1 would send by an import that is not its own. */
 static void no_grant(void **state)
 {
-	struct plan_board *board = NULL;
+	struct plan_shared *shared = NULL;
 	int file = -1;
 
 	(void)state;
-	assert_int_equal(t3_plan_board_new(&board, &file), 0);
+	assert_int_equal(t3_plan_shared_new(&shared, &file), 0);
 	fabric_has_spaces = true;
 	refuses(file, READY, "rank 0 sent neither a grant nor an error");
-	t3_plan_board_close(board);
+	t3_plan_shared_close(shared);
 	close(file);
 }
 
@@ -178,7 +178,7 @@ static void hear_end(uint32_t rank, uint32_t knows)
 	}
 }
 
-static void is_another_call(struct wire_message m)
+static void is_another_call(struct wire_message m, const char *text)
 {
 	struct t3_plan *plan = NULL;
 	uint32_t r;
@@ -186,8 +186,7 @@ static void is_another_call(struct wire_message m)
 	assert_int_equal(t3_comm_create_local(devs, RANKS, comms), 0);
 	assert_int_equal(t3_comm_post(comms[0], 1, &m, sizeof(m), -1), 0);
 	assert_int_equal(t3_plan_create(comms[1], &all_reduce, in_ms(20000), &plan), -EPROTO);
-	assert_string_equal(t3_comm_error(comms[1]),
-			    "rank 0 is in another call, or of another version");
+	assert_string_equal(t3_comm_error(comms[1]), text);
 	assert_int_equal(t3_plan_create(comms[1], &all_reduce, in_ms(20000), &plan), -EPROTO);
 	hear_end(0, DESCRIBE);
 	hear_end(2, GRANT);
@@ -203,16 +202,59 @@ static void messages_of_another_call_are_refused(void **state)
 
 	(void)state;
 	m.magic++;
-	is_another_call(m);
+	is_another_call(m, "rank 0 has a libt3 with plans of version 50335404, this one 50335403");
 	m = good();
 	m.number++;
-	is_another_call(m);
+	is_another_call(m, "rank 0 creates its plan 2, this one its plan 1: all ranks must create "
+			   "their plans in the same order");
 	m = good();
 	m.step++;
-	is_another_call(m);
+	is_another_call(m, "rank 0 sent step 1 of a plan with error 0, where step 0 is due");
 	m = good();
 	m.error = 1;
-	is_another_call(m);
+	is_another_call(m, "rank 0 sent step 0 of a plan with error 1, where step 0 is due");
+}
+
+/* Rank 1 wants the all-reduce above. */
+static void differs(const struct t3_plan_desc *desc, const char *text)
+{
+	struct wire_message m = good();
+	struct t3_plan *plan = NULL;
+	struct plan_shared *shared;
+	int file;
+
+	m.desc = *desc;
+	assert_int_equal(t3_plan_shared_new(&shared, &file), 0);
+	assert_int_equal(t3_comm_create_local(devs, 2, comms), 0);
+	assert_int_equal(t3_comm_post(comms[0], 1, &m, sizeof(m), file), 0);
+	assert_int_equal(t3_plan_create(comms[1], &all_reduce, in_ms(20000), &plan), -EINVAL);
+	assert_string_equal(t3_comm_error(comms[1]), text);
+	assert_int_equal(comms[1]->plans_over, 0);
+	t3_plan_shared_close(shared);
+	close(file);
+	t3_comm_destroy(comms[0]);
+	t3_comm_destroy(comms[1]);
+	comms[0] = comms[1] = NULL;
+}
+
+static void what_differs_is_named(void **state)
+{
+	struct t3_plan_desc desc = all_reduce;
+
+	(void)state;
+	desc.count = 11;
+	differs(&desc, "rank 1 wants a plan with count 10; rank 0 one with count 11");
+	desc.dtype = DRM_T3_F32;
+	desc.op = DRM_T3_OP_MIN;
+	desc.tile_columns = 5;
+	differs(&desc, "rank 1 wants a plan with count 10, dtype 0 (i32), op 1 (add), "
+		       "tile_columns 0; rank 0 one with count 11, dtype 1 (f32), op 2 (min), "
+		       "tile_columns 5");
+	desc = all_reduce;
+	desc.collective = T3_BROADCAST;
+	desc.root = 1;
+	differs(&desc, "rank 1 wants a plan with collective 3 (all-reduce), root 0; "
+		       "rank 0 one with collective 5 (broadcast), root 1");
 }
 
 /* Rank 0 is in a barrier, and has then ended. The end is not the reason. */
@@ -234,7 +276,7 @@ static void the_reason_is_kept(void **state)
 /* After a plain collective that found no link no other one can run. A plan of another kind can. */
 static void no_link(void **state)
 {
-	struct wire_message m = { .magic = 0x50335402, .number = 1, .desc = all_reduce };
+	struct wire_message m = { .magic = 0x50335403, .number = 1, .desc = all_reduce };
 	uint32_t in = 1, out, i;
 
 	(void)state;
@@ -253,12 +295,13 @@ static void no_link(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(wrong_boards_are_refused),
-		TEST(no_board),
+		TEST(wrong_shared_state_is_refused),
+		TEST(no_shared_state),
 		TEST(no_grant),
 		TEST(another_ones_end_is_final),
-		TEST(unsealed_boards_are_refused),
+		TEST(unsealed_shared_state_is_refused),
 		TEST(messages_of_another_call_are_refused),
+		TEST(what_differs_is_named),
 		TEST(the_reason_is_kept),
 		TEST(no_link),
 	};

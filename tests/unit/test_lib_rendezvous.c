@@ -74,6 +74,8 @@ static void on_host(const char *host)
 static void a_name_is_as_good_as_an_address(void **state)
 {
 	(void)state;
+	if (!has_localhost())
+		skip();
 	on_host("localhost");
 }
 

@@ -88,7 +88,7 @@ static void wrong_requests_are_refused(void **state)
 	r.head.bytes = UINT32_MAX;
 	request(r, RENDEZVOUS_OTHER_BYTES);
 	r = good_request;
-	r.head.kind = RENDEZVOUS_ANSWER;
+	r.head.kind = RENDEZVOUS_REPLY;
 	request(r, RENDEZVOUS_OTHER_BYTES);
 	r = good_request;
 	r.head.pad = 1;
@@ -190,7 +190,7 @@ static void a_request_may_come_in_pieces(void **state)
 			request(wrong, RENDEZVOUS_OTHER_JOB);
 	}
 	assert_int_equal(recv(fd, &head, sizeof(head), MSG_WAITALL), sizeof(head));
-	assert_int_equal(head.kind, RENDEZVOUS_ANSWER);
+	assert_int_equal(head.kind, RENDEZVOUS_REPLY);
 	assert_int_equal(recv(fd, all, 2 * BYTES, MSG_WAITALL), 2 * BYTES);
 	assert_string_equal((char *)all, "rank 0");
 	assert_string_equal((char *)all + BYTES, "rank 1");
@@ -294,7 +294,7 @@ static void wrong_answers_are_refused(void **state)
 	struct wire_head good = good_request.head, h;
 
 	(void)state;
-	good.kind = RENDEZVOUS_ANSWER;
+	good.kind = RENDEZVOUS_REPLY;
 	good.rank = 0;
 	h = good;
 	h.version = 9;
@@ -352,7 +352,7 @@ static void another_listener_is_no_rank_0(void **state)
 	char text[T3_COMM_TEXT_SIZE];
 
 	(void)state;
-	snprintf(text, sizeof(text), "what listens at 127.0.0.1 port %s is no rank 0 of libt3",
+	snprintf(text, sizeof(text), "the program at 127.0.0.1 port %s is no rank 0 of libt3",
 		 port);
 	answers(http, sizeof(http), -EPROTO, text);
 }
@@ -365,7 +365,7 @@ static void a_truncated_answer_is_tried_again(void **state)
 	char all[2 * BYTES] = "rank 0";
 
 	(void)state;
-	head.kind = RENDEZVOUS_ANSWER;
+	head.kind = RENDEZVOUS_REPLY;
 	strcpy(all + BYTES, "rank 1");
 	set(1, 2, LONG);
 	begin(1);

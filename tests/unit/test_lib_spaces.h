@@ -147,6 +147,8 @@ static int wait_asleep(struct hardware *h, const struct drm_t3_space_wait *arg)
 {
 	const struct timespec pause = { .tv_nsec = 50000 };
 
+	if (events((uint32_t)(h - hw))->state >> 32 == DRM_T3_SPACE_DEAD)
+		return ENODEV;
 	h->waits++;
 	nanosleep(&pause, NULL);
 	return t3_deadline(0) < arg->deadline_ns ? 0 : ETIMEDOUT;
@@ -231,6 +233,13 @@ static inline void fail_call(uint32_t rank, unsigned long request, uint32_t skip
 
 /* --------------------------------------------------------------------- set-up */
 
+static inline void set_memory(uint32_t rank, uint64_t size)
+{
+	assert_int_equal(pwrite(t3_device_fd(hw[rank].dev), &size, sizeof(size),
+				offsetof(struct drm_t3_device_info, memory_size)),
+			 sizeof(size));
+}
+
 static inline void start_device(uint32_t rank)
 {
 	struct hardware *h = &hw[rank];
@@ -240,6 +249,7 @@ static inline void start_device(uint32_t rank)
 	h->free = AT_BUFFERS;
 	h->dev = device_new(FABRIC, rank);
 	fd = t3_device_fd(h->dev);
+	set_memory(rank, DEVICE_SIZE);
 	assert_int_equal(ftruncate(fd, DEVICE_SIZE), 0);
 	h->memory = mmap(NULL, DEVICE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_true(h->memory != MAP_FAILED);
@@ -261,7 +271,7 @@ static inline int start(void **state)
 	return 0;
 }
 
-static inline uint32_t mapped_boards(void)
+static inline uint32_t mapped_shared_states(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	uint32_t count = 0;
@@ -291,7 +301,7 @@ static inline int stop(void **state)
 		munmap(hw[r].memory, DEVICE_SIZE);
 		t3_device_close(hw[r].dev);
 	}
-	assert_int_equal(mapped_boards(), 0);
+	assert_int_equal(mapped_shared_states(), 0);
 	assert_int_equal(count_fds(), fds);
 	return 0;
 }

@@ -461,6 +461,59 @@ static void test_log(void **state)
 	free(tape.data);
 }
 
+static char *log_of(const struct tape *tape)
+{
+	struct replay_options options = { 0 };
+	struct replay_result result;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = fmemopen(tape->data, tape->size, "rb");
+
+	options.log = open_memstream(&text, &size);
+	assert_true(file && options.log);
+	replay_run(file, &options, &result);
+	fclose(file);
+	fclose(options.log);
+	tape_expect_same(&result);
+	return text;
+}
+
+/* Faults have their names, and each line the virtual time. */
+static void test_log_of_faults(void **state)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
+	struct tape tape = { 0 };
+	struct host *host = host_new_recorded(&config, tape_emit, &tape);
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
+	unsigned long long now, last = 0;
+	char *text, *line, *rest;
+
+	(void)state;
+	host_space(&host->dev[0], 0);
+	host_space(&host->dev[1], 0);
+	host_connect(&host->dev[0], &host->dev[1], 0);
+	host_map(&host->dev[0], &map);
+	host_local(&host->dev[1], 0, 0);
+	host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1);
+	host_arm(&host->dev[0], 0, 1); /* nothing arrives: the link gives up */
+	host_drain(host);
+	host_expect(&host->dev[0], 0, T3_SPACE_FAULTED, 1);
+	host_free(host);
+	text = log_of(&tape);
+	assert_non_null(strstr(text, "INJECT  link-down  rank 0  peer 1  nth 0\n"));
+	assert_non_null(strstr(text, "    accident  device 0  to rank 1  link-down  packet 0\n"));
+	assert_non_null(strstr(text, "    fault  device 0  space 0  LINK  segment"));
+	for (line = text; *line; line = strchr(line, '\n') + 1) {
+		now = strtoull(line, &rest, 10);
+		assert_int_equal(strncmp(rest, " ns  ", 5), 0);
+		assert_true(now >= last);
+		last = now;
+	}
+	assert_true(last > 0);
+	free(text);
+	free(tape.data);
+}
+
 /* State must not come from elsewhere, because a replay would not have it. */
 static void test_load_refused(void **state)
 {
@@ -586,6 +639,7 @@ int main(void)
 		cmocka_unit_test(test_load_refused),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_log),
+		cmocka_unit_test(test_log_of_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

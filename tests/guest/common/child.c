@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -140,6 +141,20 @@ gid_t render_group(void)
 			gid = group->gr_gid;
 	fclose(file);
 	return gid;
+}
+
+int open_rank_as(uid_t uid, uint32_t rank)
+{
+	const char *node = guest_node(rank);
+	int fd;
+
+	CHECK_EQ(setegid(render_group()), 0);
+	CHECK_EQ(seteuid(uid), 0);
+	fd = open(node, O_RDWR | O_CLOEXEC);
+	CHECK_EQ(seteuid(0), 0);
+	CHECK_EQ(setegid(0), 0);
+	CHECK(fd >= 0);
+	return fd;
 }
 
 void become(uid_t uid, bool render)

@@ -34,6 +34,11 @@ int receive_fd(int sock);
 
 /* The group that may open the nodes: a root of the host has its own number for it. */
 gid_t render_group(void);
+/*
+ * Open a rank's node as another user, and stay root. The file is that user's. The process needs its
+ * own user's rights: it must be root.
+ */
+int open_rank_as(uid_t uid, uint32_t rank);
 /* Become an unprivileged user. render: in the group that may open the nodes. */
 void become(uid_t uid, bool render);
 

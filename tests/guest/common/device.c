@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
-#include "guest.h"
+#include "refusal.h"
 
 #define NODES	     64
 #define ARGUMENT_MAX 512
@@ -141,8 +141,12 @@ void check_deviations(int fd, unsigned long request, const void *good, const str
 		memcpy(arg, good, size);
 		memcpy(arg + rows[i].offset, &rows[i].value, rows[i].size);
 		got = call(fd, request, arg);
-		if (is_expected(got, rows[i].error))
+		if (is_expected(got, rows[i].error)) {
+			if (rows[i].type)
+				wrong += refusal_check(fd, request, rows[i].what, -got,
+						       rows[i].type, rows[i].field);
 			continue;
+		}
 		fprintf(stderr, "# ioctl %#x with %s: %d, not %d\n",
 			(unsigned int)_IOC_NR(request) - DRM_COMMAND_BASE, rows[i].what, got,
 			-rows[i].error);
@@ -151,17 +155,14 @@ void check_deviations(int fd, unsigned long request, const void *good, const str
 	CHECK_EQ(wrong, 0);
 }
 
-void check_zero_field(int fd, unsigned long request, const void *good, size_t offset, size_t size)
+void check_zero_field(int fd, unsigned long request, const void *good,
+		      const struct deviation *field)
 {
-	struct deviation row = {
-		.what = "a bit that must be zero",
-		.offset = offset,
-		.size = size,
-		.error = EINVAL,
-	};
+	struct deviation row = *field;
 	size_t bit;
 
-	for (bit = 0; bit < 8 * size; bit++) {
+	row.what = "a bit that must be zero";
+	for (bit = 0; bit < 8 * row.size; bit++) {
 		row.value = 1ull << bit;
 		check_deviations(fd, request, good, &row, 1);
 	}

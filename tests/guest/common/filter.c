@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Runs some of a program's tests: T3_TEST_FILTER names one, and * and ? are wildcards. cmocka's own
- * filter would pass when nothing matches. Linked with --wrap=_cmocka_run_group_tests.
+ * filter, which 2.x also takes from the environment, would pass when nothing matches. A teardown of
+ * the group that fails makes the program fail, which cmocka only prints. Linked with
+ * --wrap=_cmocka_run_group_tests.
  */
 #include "guest.h"
 
@@ -30,6 +32,15 @@ static void refuse(const char *filter, const struct CMUnitTest *tests, size_t co
 		printf("# %s\n", tests[i].name);
 }
 
+static CMFixtureFunction own_teardown;
+static bool teardown_failed;
+
+static int tear_down(void **state)
+{
+	teardown_failed = own_teardown(state) != 0;
+	return teardown_failed;
+}
+
 int __wrap__cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests, size_t count,
 				   CMFixtureFunction setup, CMFixtureFunction teardown)
 {
@@ -38,16 +49,18 @@ int __wrap__cmocka_run_group_tests(const char *name, const struct CMUnitTest *te
 	int failed = EXIT_FAILURE;
 	size_t found;
 
-	if (!filter)
-		return __real__cmocka_run_group_tests(name, tests, count, setup, teardown);
+	unsetenv("CMOCKA_TEST_FILTER");
+	unsetenv("CMOCKA_SKIP_FILTER");
 	chosen = calloc(count, sizeof(*chosen));
 	if (!chosen)
 		return EXIT_FAILURE;
-	found = choose(filter, tests, count, chosen);
+	own_teardown = teardown;
+	found = choose(filter ? filter : "*", tests, count, chosen);
 	if (found)
-		failed = __real__cmocka_run_group_tests(name, chosen, found, setup, teardown);
+		failed = __real__cmocka_run_group_tests(name, chosen, found, setup,
+							teardown ? tear_down : NULL);
 	else
 		refuse(filter, tests, count);
 	free(chosen);
-	return failed;
+	return failed ? failed : teardown_failed;
 }

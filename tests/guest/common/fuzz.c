@@ -20,7 +20,6 @@
 #include "random.h"
 #include "rows.h"
 
-#define ARG_MAX	       128u
 #define FRAGMENT_CALLS 32u
 #define POOL	       64u
 #define MAPS	       16u
@@ -43,7 +42,7 @@ static struct fuzz_shared *results;
 struct fuzzer {
 	struct random random;
 	struct world world; /* its pointers lead to memory of this thread */
-	uint8_t arg[ARG_MAX];
+	uint8_t arg[ROW_ARG_MAX];
 };
 
 static uint32_t below(struct fuzzer *f, uint32_t limit)
@@ -166,7 +165,7 @@ static void call_row(struct fuzzer *f)
 	if (one_in(f, 6))
 		fd = random_fd(f);
 	if (one_in(f, 20))
-		size = below(f, ARG_MAX);
+		size = below(f, ROW_ARG_MAX);
 	ret = ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 'd', _IOC_NR(row->request), size), f->arg);
 	count_call(ret);
 	if (ret >= 0)
@@ -274,16 +273,21 @@ static void change_map(struct fuzzer *f)
 }
 
 static __thread sigjmp_buf touch_exit;
+static __thread volatile sig_atomic_t touching;
 
+/*
+ * A call with a changed pointer can write over this program's own data. A fault that follows from
+ * that is not in touch(), so there is no frame to go back to.
+ */
 static void on_fault(int number)
 {
+	if (!touching)
+		_exit(128 + number);
 	siglongjmp(touch_exit, number);
 }
 
-static void touch(uint8_t *at, uint32_t how, uint64_t value)
+static void store_or_load(uint8_t *at, uint32_t how, uint64_t value)
 {
-	if (sigsetjmp(touch_exit, 1))
-		return;
 	switch (how) {
 	case 0:
 		(void)*(volatile uint8_t *)at;
@@ -303,6 +307,14 @@ static void touch(uint8_t *at, uint32_t how, uint64_t value)
 	default:
 		put64(at, value);
 	}
+}
+
+static void touch(uint8_t *at, uint32_t how, uint64_t value)
+{
+	touching = 1;
+	if (!sigsetjmp(touch_exit, 1))
+		store_or_load(at, how, value);
+	touching = 0;
 }
 
 static void touch_map(struct fuzzer *f)

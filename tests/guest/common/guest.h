@@ -86,26 +86,32 @@ struct deviation {
 	size_t size;
 	uint64_t value;
 	int error; /* errno; ANY_ERROR when the ABI does not say which */
+	const char *type;
+	const char *field; /* that the driver names; "one|other" */
 };
 
 #define ANY_ERROR 0
 /* clang-format off */
-#define BAD(type, member, bad_value, bad_error)                                             \
-	{                                                                                   \
-		.what = #member " = " #bad_value, .offset = offsetof(struct type, member),  \
-		.size = sizeof(((struct type *)0)->member), .value = (uint64_t)(bad_value), \
-		.error = (bad_error),                                                       \
+#define BAD_OF(named_type, named, struct_name, member, bad_value, bad_error)                      \
+	{                                                                                         \
+		.what = #member " = " #bad_value, .offset = offsetof(struct struct_name, member), \
+		.size = sizeof(((struct struct_name *)0)->member),                                \
+		.value = (uint64_t)(bad_value), .error = (bad_error), .type = (named_type),       \
+		.field = (named),                                                                 \
 	}
+#define BAD_AS(named, struct_name, member, bad_value, bad_error) \
+	BAD_OF(#struct_name, named, struct_name, member, bad_value, bad_error)
+#define BAD(type, member, value, error) BAD_AS(#member, type, member, value, error)
 /* clang-format on */
 
 /* Try each value. The argument without it must succeed. All failures are reported. */
 void check_deviations(int fd, unsigned long request, const void *good, const struct deviation *rows,
 		      size_t count);
 /* Set each bit of a field that must be zero, one at a time: -EINVAL. */
-void check_zero_field(int fd, unsigned long request, const void *good, size_t offset, size_t size);
-#define CHECK_MBZ(fd, request, good, type, member)                         \
-	check_zero_field(fd, request, good, offsetof(struct type, member), \
-			 sizeof(((struct type *)0)->member))
+void check_zero_field(int fd, unsigned long request, const void *good,
+		      const struct deviation *field);
+#define CHECK_MBZ(fd, request, good, type, member) \
+	check_zero_field(fd, request, good, &(struct deviation)BAD(type, member, 0, EINVAL))
 
 /* -------------------------------------------------------------------- stores */
 

@@ -345,7 +345,7 @@ static void call_something(struct hog_start *start, struct fuzz_shared *shared, 
 	alarm(PROGRAM_S * guest_slowness()); /* some wait for good */
 	if (!memory)
 		random_program(start, shared);
-	become(UID_USER, true);
+	become(UID_USER, true); /* as the random programs */
 	take_memory();
 	_exit(0);
 }
@@ -410,7 +410,7 @@ static void hog_body(int sock, void *arg)
 	(void)sock;
 	alarm(0);
 	if (start->hog != HOG_CALLS)
-		become(UID_USER, true);
+		become(UID_USER + 1 + (uid_t)start->hog, true);
 	bodies[start->hog](start);
 }
 

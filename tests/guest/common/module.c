@@ -96,11 +96,20 @@ void driver_bind(const char *bdf)
 	module_open_nodes();
 }
 
+/* The kernel's own. Of a program's fault it writes "general protection fault ip:". */
 static bool is_trouble(const char *line)
 {
 	static const char *const words[] = {
-		"WARNING:",   "BUG:",	     "Oops",	  "general protection",	   "UBSAN:",
-		"Call Trace", "refcount_t:", "rcu: INFO", "blocked for more than",
+		"WARNING:",
+		"BUG:",
+		"Oops",
+		"general protection fault:",
+		"general protection fault,",
+		"UBSAN:",
+		"Call Trace",
+		"refcount_t:",
+		"rcu: INFO",
+		"blocked for more than",
 	};
 	size_t i;
 

@@ -206,6 +206,13 @@ static void fill_queue_submit(struct world *world, void *arg)
 	};
 }
 
+/* world_open() has made a refusal. */
+static void fill_refusal(struct world *world, void *arg)
+{
+	(void)world;
+	*(struct drm_t3_refusal *)arg = (struct drm_t3_refusal){ 0 };
+}
+
 /* ------------------------------------------------------------ wrong arguments */
 
 static const struct deviation bad_query[] = {
@@ -267,7 +274,7 @@ static const struct deviation bad_space_wait[] = {
 
 static const struct deviation bad_space_eventfd[] = {
 	BAD(drm_t3_space_eventfd, segment_mask, 0, EINVAL),
-	BAD(drm_t3_space_eventfd, fd, -1, ENOENT),
+	BAD_AS("segment_mask", drm_t3_space_eventfd, fd, -1, ENOENT),
 	BAD(drm_t3_space_eventfd, fd, -2, EBADF),
 	BAD(drm_t3_space_eventfd, fd, 1023, EBADF),
 	BAD(drm_t3_space_eventfd, fd, STDERR_FILENO, EINVAL),
@@ -314,7 +321,7 @@ static const struct deviation bad_segment_map[] = {
 	BAD(drm_t3_segment_map, target_segment, 64, EINVAL),
 	BAD(drm_t3_segment_map, block_tiles, 257, EINVAL),
 	BAD(drm_t3_segment_map, block_tiles, ~0u, EINVAL),
-	BAD(drm_t3_segment_map, import_count, 0, EINVAL),
+	BAD_AS("imports", drm_t3_segment_map, import_count, 0, EINVAL),
 	BAD(drm_t3_segment_map, import_count, ~0u, EINVAL),
 	BAD(drm_t3_segment_map, imports, 0, EINVAL),
 	BAD(drm_t3_segment_map, imports, 8, EFAULT),
@@ -335,7 +342,7 @@ static const struct deviation bad_segment_unmap[] = {
 static const struct deviation bad_segment_staging[] = {
 	BAD(drm_t3_segment_staging, segment, 1, ENOENT),
 	BAD(drm_t3_segment_staging, segment, 64, EINVAL),
-	BAD(drm_t3_segment_staging, slots, 0, EINVAL),
+	BAD_AS("bo_handle", drm_t3_segment_staging, slots, 0, EINVAL),
 	BAD(drm_t3_segment_staging, slots, 5, EINVAL),
 	BAD(drm_t3_segment_staging, slots, ~0u, EINVAL),
 	BAD(drm_t3_segment_staging, offset, 4, EINVAL),
@@ -424,13 +431,14 @@ static const struct deviation bad_queue_submit[] = {
 	BAD(drm_t3_queue_submit, commands, 0, EFAULT),
 	BAD(drm_t3_queue_submit, commands, 8, EFAULT),
 	BAD(drm_t3_queue_submit, commands, BAD_POINTER, EFAULT),
-	BAD(drm_t3_queue_submit, in_count, 0, EINVAL), /* with an array */
+	BAD_AS("in_syncs", drm_t3_queue_submit, in_count, 0, EINVAL), /* with an array */
 	BAD(drm_t3_queue_submit, in_count, DRM_T3_SUBMIT_SYNCS_MAX + 1, EINVAL),
 	BAD(drm_t3_queue_submit, in_count, ~0u, EINVAL),
-	BAD(drm_t3_queue_submit, out_count, 0, EINVAL),
+	BAD_AS("out_syncs", drm_t3_queue_submit, out_count, 0, EINVAL),
 	BAD(drm_t3_queue_submit, out_count, DRM_T3_SUBMIT_SYNCS_MAX + 1, EINVAL),
 	BAD(drm_t3_queue_submit, out_count, ~0u, EINVAL),
-	BAD(drm_t3_queue_submit, out_count, 2, ENOENT), /* the second is all zeros */
+	BAD_AS("out_syncs.handle", drm_t3_queue_submit, out_count, 2,
+	       ENOENT), /* the second is all zeros */
 	BAD(drm_t3_queue_submit, in_syncs, 0, EFAULT),
 	BAD(drm_t3_queue_submit, in_syncs, BAD_POINTER, EFAULT),
 	BAD(drm_t3_queue_submit, out_syncs, 0, EFAULT),
@@ -443,16 +451,22 @@ static const struct deviation bad_queue_submit[] = {
 	BAD(drm_t3_queue_submit, queue, NO_HANDLE, ENOENT),
 };
 
+static const struct deviation bad_refusal[] = {
+	BAD(drm_t3_refusal, flags, ~0u, EINVAL),
+	BAD(drm_t3_refusal, pad, ~0u, EINVAL),
+};
+
 /* ---------------------------------------------------------------------- table */
 
 /* clang-format off */
 #define ROW(id, function, ...)                                                    \
 	{                                                                         \
 		.name = #id, .request = DRM_IOCTL_T3_##id, .fill = fill_##function, \
+		.type = "drm_t3_" #function,                                          \
 		.bad = bad_##function, .bad_count = ROWS(bad_##function), __VA_ARGS__ \
 	}
 #define NAMED(type, member, bits) \
-	{ offsetof(struct type, member), sizeof(((struct type *)0)->member), bits }
+	{ offsetof(struct type, member), sizeof(((struct type *)0)->member), bits, #member }
 #define ZERO(type, member) NAMED(type, member, 0)
 #define FLAGS_AND_PAD(type) .zero = { ZERO(type, flags), ZERO(type, pad) }
 
@@ -490,5 +504,6 @@ const struct row abi_rows[DRM_T3_IOCTL_COUNT] = {
 	ROW(KEY_IMPORT, key_import,
 	    .zero = { ZERO(drm_t3_key_import, flags), ZERO(drm_t3_key_import, pad),
 		      ZERO(drm_t3_key_import, key.pad) }),
+	ROW(REFUSAL, refusal, FLAGS_AND_PAD(drm_t3_refusal), .no_handle = true),
 };
 /* clang-format on */

@@ -41,10 +41,14 @@ struct snapshot snapshot(void);
 struct field {
 	size_t offset, size;
 	uint64_t named; /* the bits of it that have a meaning */
+	const char *name;
 };
+
+#define ROW_ARG_MAX 256u /* bytes of the largest argument; test_abi_table checks it */
 
 struct row {
 	const char *name;
+	const char *type; /* of the argument */
 	unsigned long request;
 	bool at_target; /* called on target's file, else on source's */
 	bool no_handle; /* its first field is not a handle */

@@ -46,6 +46,7 @@ void world_open(struct world *world)
 	world->event_fd = eventfd(0, EFD_CLOEXEC);
 	CHECK(world->event_fd >= 0);
 	world_open_queues(world);
+	CHECK_EQ(space_destroy(world->source.fd, 0), -ENOENT); /* for REFUSAL */
 }
 
 /* Also results that the caller did not get: a struct that is cut short may lose a descriptor. */

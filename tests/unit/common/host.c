@@ -143,6 +143,7 @@ static const struct t3_host_ops dev_ops = {
 	.trace_block = host_trace_block,
 	.trace_timeout = host_trace_timeout,
 	.trace_link = host_trace_link,
+	.trace_accident = host_trace_accident,
 	.trace_loss = host_trace_loss,
 	.trace_nak = host_trace_nak,
 };

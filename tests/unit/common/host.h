@@ -58,6 +58,8 @@ struct host_traced {
 	uint32_t blocks_started, blocks_sent;
 	uint32_t resent, given_up;
 	uint32_t links_down, links_up;
+	uint32_t accidents[T3_INJECT_LINK_DOWN + 1]; /* by kind */
+	uint64_t last_accident;			     /* its packet */
 	uint32_t losses;
 	uint32_t naks, last_nak;
 };

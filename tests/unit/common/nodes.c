@@ -333,6 +333,7 @@ static void add_peer(struct host *host, uint32_t node, uint32_t peer)
 		.own = node,
 		.node = peer,
 		.ranks = ranks_of(host, peer),
+		.silence = T3_PEER_SILENCE,
 	};
 
 	pipe->host = host;

@@ -35,7 +35,8 @@ static bool applied;
 REAL(void, t3_fabric_free, struct t3_fabric *fabric);
 REAL(void, t3_link_init, struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
      const struct t3_link_ops *ops);
-REAL(void, t3_link_set_far, struct t3_link *link, const struct t3_far_ops *far, bool source);
+REAL(void, t3_link_set_remote, struct t3_link *link, const struct t3_remote_ops *remote,
+     bool source);
 REAL(void, t3_link_cut, struct t3_link *link);
 REAL(void, t3_link_clear, struct t3_link *link);
 REAL(void, t3_wire_transmit, struct t3_link *link, struct t3_slot *slot);
@@ -197,11 +198,12 @@ static void join(const struct t3_link *link, bool source)
 	}
 }
 
-void __wrap_t3_link_set_far(struct t3_link *link, const struct t3_far_ops *far, bool source)
+void __wrap_t3_link_set_remote(struct t3_link *link, const struct t3_remote_ops *remote,
+			       bool source)
 {
-	if (!link->far)
+	if (!link->remote)
 		join(link, source);
-	__real_t3_link_set_far(link, far, source);
+	__real_t3_link_set_remote(link, remote, source);
 }
 
 /* ---------------------------------------------------------------------- events */

@@ -55,9 +55,9 @@ REAL(void, t3_epoch_peer_state, struct t3_space *space, struct t3_route *route, 
      uint32_t epoch);
 REAL(void, t3_epoch_poisoned, struct t3_space *space, struct t3_import *import, uint32_t epoch);
 REAL(void, t3_epoch_peer_lost, struct t3_space *space, uint32_t rank, const uint32_t *generation);
-REAL(void, t3_epoch_tell_import, struct t3_space *space, struct t3_import *import, uint32_t state,
+REAL(void, t3_epoch_send_state, struct t3_space *space, struct t3_import *import, uint32_t state,
      uint32_t epoch);
-REAL(void, t3_epoch_tell_peers_gone, struct t3_space *space, uint32_t state);
+REAL(void, t3_epoch_send_gone, struct t3_space *space, uint32_t state);
 REAL(void, t3_pump_control, struct t3_space *space, struct t3_link *link, struct t3_ctl *ctl,
      const struct t3_packet *packet);
 REAL(void, t3_pump_response, struct t3_link *link, const struct t3_packet *packet, uint32_t status);
@@ -238,10 +238,10 @@ void __wrap_t3_spaces_fini(struct t3_dev *dev)
 	__real_t3_spaces_fini(dev);
 }
 
-void __wrap_t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state)
+void __wrap_t3_epoch_send_gone(struct t3_space *space, uint32_t state)
 {
 	add(look(space), (struct spy_event){ ENDS, state, 0, 0 });
-	__real_t3_epoch_tell_peers_gone(space, state);
+	__real_t3_epoch_send_gone(space, state);
 }
 
 /* --------------------------------------------------------------------- doorbells */
@@ -290,11 +290,11 @@ void __wrap_t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, 
 	look(space);
 }
 
-void __wrap_t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint32_t state,
-				 uint32_t epoch)
+void __wrap_t3_epoch_send_state(struct t3_space *space, struct t3_import *import, uint32_t state,
+				uint32_t epoch)
 {
 	add(look(space), (struct spy_event){ ANSWERS, import_number(space, import), epoch, state });
-	__real_t3_epoch_tell_import(space, import, state, epoch);
+	__real_t3_epoch_send_state(space, import, state, epoch);
 }
 
 static bool is_lost(const struct peer *peer, uint32_t rank, const uint32_t *generation)

@@ -78,6 +78,16 @@ void host_trace_link(void *opaque, uint32_t peer, bool down)
 		d->traced.links_up++;
 }
 
+void host_trace_accident(void *opaque, uint32_t peer, uint32_t kind, uint64_t sequence)
+{
+	struct host_dev *d = opaque;
+
+	assert_true(peer < T3_MAX_RANKS && peer != d->rank);
+	assert_true(kind && kind <= T3_INJECT_LINK_DOWN);
+	d->traced.accidents[kind]++;
+	d->traced.last_accident = sequence;
+}
+
 void host_trace_loss(void *opaque, uint32_t peer)
 {
 	struct host_dev *d = opaque;

@@ -14,6 +14,7 @@ void host_trace_descriptor(void *opaque, uint32_t queue, uint32_t index, uint32_
 void host_trace_block(void *opaque, uint32_t space, uint32_t segment, uint32_t tile, bool sent);
 void host_trace_timeout(void *opaque, uint32_t peer, uint32_t packets, bool given_up);
 void host_trace_link(void *opaque, uint32_t peer, bool down);
+void host_trace_accident(void *opaque, uint32_t peer, uint32_t kind, uint64_t sequence);
 void host_trace_loss(void *opaque, uint32_t peer);
 void host_trace_nak(void *opaque, const struct t3_packet *packet, uint32_t nak);
 

@@ -14,11 +14,12 @@
 #include <cmocka.h>
 
 #include "comm/private.h"
+#include "test_lib_folder.h"
 
 #define RANKS 4u
 
 static struct t3_comm *comm[RANKS];
-static struct comm_line *board[2];
+static struct comm_rank_state *shared[2];
 
 static bool apart(uint32_t a, uint32_t b)
 {
@@ -40,7 +41,7 @@ static int start(void **state)
 
 	(void)state;
 	for (a = 0; a < 2; a++)
-		board[a] = aligned_alloc(64, T3_COMM_RANKS_MAX * sizeof(*board[a]));
+		shared[a] = aligned_alloc(64, T3_COMM_RANKS_MAX * sizeof(*shared[a]));
 	for (a = 0; a < RANKS; a++) {
 		comm[a] = calloc(1, sizeof(*comm[a]));
 		assert_non_null(comm[a]);
@@ -48,7 +49,7 @@ static int start(void **state)
 		comm[a]->ranks = comm[a]->gone = RANKS;
 		comm[a]->here = a < 2 ? 3 : 12;
 		comm[a]->transport = &comm_socket_transport;
-		comm[a]->lines = board[a / 2];
+		comm[a]->lines = shared[a / 2];
 		memset(comm[a]->socket, -1, sizeof(comm[a]->socket));
 		memset(comm[a]->lines, 0, T3_COMM_RANKS_MAX * sizeof(*comm[a]->lines));
 	}
@@ -77,8 +78,8 @@ static int stop(void **state)
 	(void)state;
 	for (rank = 0; rank < RANKS; rank++)
 		end(rank);
-	free(board[0]);
-	free(board[1]);
+	free(shared[0]);
+	free(shared[1]);
 	return 0;
 }
 
@@ -95,11 +96,11 @@ static void the_first_to_end_is_named_on_the_other_node(void **state)
 
 	(void)state;
 	end(3);
-	assert_int_equal(t3_comm_fail_gone(comm[2], 3), -EPIPE); /* as its transport has seen */
+	assert_int_equal(t3_comm_fail_ended(comm[2], 3, 2), -EPIPE); /* as its transport has seen */
 	end(2);
 	assert_int_equal(t3_comm_take(comm[1], 2, &byte, 1, NULL, t3_deadline(0)), -EPIPE);
 	expect(1, "rank 3 has ended");
-	assert_int_equal(t3_comm_fail_gone(comm[0], 1), -EPIPE); /* by the board */
+	assert_int_equal(t3_comm_fail_ended(comm[0], 1, 0), -EPIPE); /* by the shared state */
 	expect(0, "rank 3 has ended");
 }
 
@@ -108,7 +109,7 @@ static void who_was_late_is_named_on_the_other_node(void **state)
 	char byte;
 
 	(void)state;
-	t3_comm_blame(comm[2], 3, true);
+	t3_comm_record_cause(comm[2], 3, true);
 	end(2);
 	assert_int_equal(t3_comm_take(comm[0], 2, &byte, 1, NULL, t3_deadline(0)), -EPIPE);
 	expect(0, "rank 2 has given up: rank 3 did not come in time");
@@ -135,9 +136,9 @@ static void a_cause_does_not_hide_a_message(void **state)
 	(void)state;
 	assert_int_equal(t3_comm_post(comm[2], 0, "abcdefg", 8, -1), 0);
 	assert_int_equal(t3_comm_post(comm[2], 0, "abc", 4, -1), 0);
-	t3_comm_blame(comm[2], 3, false);
+	t3_comm_record_cause(comm[2], 3, false);
 	assert_int_equal(t3_comm_post(comm[2], 0, "def", 4, -1), 0);
-	assert_int_equal(t3_comm_culprit(comm[0], 2, &late), 3);
+	assert_int_equal(t3_comm_root_cause(comm[0], 2, &late), 3);
 	assert_false(late);
 	assert_int_equal(t3_comm_take(comm[0], 2, long_word, 8, NULL, t3_deadline(0)), 0);
 	assert_string_equal(long_word, "abcdefg");
@@ -153,11 +154,11 @@ static void one_cause_is_told_once(void **state)
 	ssize_t got;
 
 	(void)state;
-	t3_comm_blame(comm[2], 3, false);
+	t3_comm_record_cause(comm[2], 3, false);
 	got = recv(comm[0]->socket[2], bytes, sizeof(bytes), MSG_DONTWAIT);
 	assert_int_equal(got, sizeof(uint32_t) + COMM_CAUSE_BYTES);
-	t3_comm_blame(comm[2], 3, false);
-	t3_comm_blame(comm[2], 1, true);
+	t3_comm_record_cause(comm[2], 3, false);
+	t3_comm_record_cause(comm[2], 1, true);
 	assert_true(recv(comm[0]->socket[2], bytes, sizeof(bytes), MSG_DONTWAIT) < 0);
 }
 
@@ -170,16 +171,16 @@ static void a_false_cause_names_the_rank_that_told_it(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
-		comm_tell_cause(comm[2], causes[i]);
-		assert_int_equal(t3_comm_culprit(comm[0], 2, &late), 2);
+		comm_send_cause(comm[2], causes[i]);
+		assert_int_equal(t3_comm_root_cause(comm[0], 2, &late), 2);
 	}
 	assert_int_equal(send(comm[2]->socket[0], "\x0c\0\0\0\x04", 5, 0), 5);
-	assert_int_equal(t3_comm_culprit(comm[0], 2, &late), 2);
+	assert_int_equal(t3_comm_root_cause(comm[0], 2, &late), 2);
 	assert_int_equal(send(comm[3]->socket[0], "\xff\xff\xff\xff", 4, 0), 4);
-	assert_int_equal(t3_comm_culprit(comm[0], 3, &late), 3);
+	assert_int_equal(t3_comm_root_cause(comm[0], 3, &late), 3);
 }
 
-/* They have the board. */
+/* The ranks have the shared state. */
 static void a_rank_of_this_node_cannot_send_one(void **state)
 {
 	char byte;
@@ -187,9 +188,89 @@ static void a_rank_of_this_node_cannot_send_one(void **state)
 	(void)state;
 	connect_ranks(0, 1);
 	comm[1]->here = 2;
-	comm_tell_cause(comm[1], 3 + 1);
+	comm_send_cause(comm[1], 3 + 1);
 	assert_int_equal(t3_comm_take(comm[0], 1, &byte, 1, NULL, t3_deadline(0)), -EPROTO);
-	assert_int_equal(board[0][1].cause, 0);
+	assert_int_equal(shared[0][1].cause, 0);
+}
+
+/* Rank 0 gave up for rank 3, which waits for rank 2. Rank 0's node cannot see that. */
+static void a_rank_between_two_names_the_late_one(void **state)
+{
+	bool late;
+
+	(void)state;
+	t3_comm_record_cause(comm[0], 3, true);
+	end(0);
+	assert_int_equal(t3_comm_fail_ended(comm[3], 0, 2), -EPIPE);
+	expect(3, "rank 0 has given up: rank 2 did not come in time, for which this rank waits");
+	assert_int_equal(t3_comm_root_cause(comm[1], 3, &late), 2);
+	assert_true(late);
+}
+
+/* Nor does the late one blame anybody: it waits for none, or for one that has ended. */
+static void a_late_rank_blames_nobody(void **state)
+{
+	(void)state;
+	t3_comm_record_cause(comm[0], 3, true);
+	end(0);
+	assert_int_equal(t3_comm_fail_ended(comm[3], 0, 3), -EPIPE);
+	expect(3, "rank 0 has ended");
+	assert_int_equal(t3_comm_fail_ended(comm[3], 0, 0), -EPIPE);
+	expect(3, "rank 0 has ended");
+}
+
+/* ----------------------------------------------------------- what a launcher hears */
+
+static void link_is(const char *folder, const char *name, const char *text)
+{
+	char path[512], target[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (!text) {
+		assert_int_equal(length, -1);
+		return;
+	}
+	assert_true(length > 0);
+	target[length] = '\0';
+	assert_string_equal(target, text);
+	unlink(path);
+}
+
+static void the_launcher_hears_each_cause(void **state)
+{
+	char folder[256];
+
+	(void)state;
+	name_new(folder, sizeof(folder), "tell");
+	assert_non_null(mkdtemp(folder));
+	setenv("T3_LAUNCH_DIR", folder, 1);
+	setenv("T3_RANK", "2", 1);
+	setenv("T3_RANKS", "4", 1);
+	t3_comm_record_cause(comm[2], 1, true);
+	link_is(folder, "cause-2", "1 late");
+	t3_comm_record_cause(comm[2], 3, false);
+	link_is(folder, "cause-2", "3 gone");
+	t3_comm_record_cause(comm[2], 3, false);
+	link_is(folder, "cause-2", NULL);
+	/* A communicator of some of the ranks, with numbers of its own. */
+	t3_comm_record_cause(comm[1], 3, false);
+	link_is(folder, "cause-1", NULL);
+	setenv("T3_RANK", "1", 1);
+	setenv("T3_RANKS", "5", 1);
+	t3_comm_record_cause(comm[0], 3, false);
+	link_is(folder, "cause-0", NULL);
+	/* Before there is shared state, and where the folder has gone. */
+	setenv("T3_RANKS", "4", 1);
+	setenv("T3_RANK", "3", 1);
+	comm[3]->lines = NULL;
+	assert_int_equal(comm_fail_aborted(comm[3], 0, &(struct comm_abort){ .culprit = 2 }),
+			 -EPIPE);
+	link_is(folder, "cause-3", "2 gone");
+	assert_int_equal(rmdir(folder), 0);
+	t3_comm_record_cause(comm[3], 1, true);
+	unsetenv("T3_LAUNCH_DIR");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -204,6 +285,9 @@ int main(void)
 		TEST(one_cause_is_told_once),
 		TEST(a_false_cause_names_the_rank_that_told_it),
 		TEST(a_rank_of_this_node_cannot_send_one),
+		TEST(a_rank_between_two_names_the_late_one),
+		TEST(a_late_rank_blames_nobody),
+		TEST(the_launcher_hears_each_cause),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
