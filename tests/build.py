@@ -548,6 +548,10 @@ def failures_show_their_log():
         expect(result, 0, r"^FAIL x/this: see .*\n  \| # 3\d\n", r"it is 3, not 4\n  \| not ok 2 - this")
         check("the end" not in result[1], "only the part", result[1])
         check(result[1].count("it is 3") == 1, "one excerpt of a log", result[1])
+        (place / "log").write_text("\n".join(["ok 1 - other", "# it is 3, not 4", *("# a line" for _ in range(40)),
+                                              "not ok 2 - this"]))
+        expect(run("python3", "-c", tell, str(place / "log")), 0,
+               r"see .*\n  \| # it is 3, not 4\n(  \| # a line\n){2}  \| \.\.\.\n(  \| # a line\n)+  \| not ok 2")
         expect(run("python3", "-c", tell, str(place / "none")), 0, "No such file")
 
 

@@ -195,7 +195,7 @@ EXCERPT = 12  # lines; the whole log may be gone when the failure is read
 
 
 def excerpt(result):
-    """The end of a failed test's own lines in its log, or of the whole log."""
+    """The first and the last of a failed test's own lines in its log, or the end of the whole log."""
     try:
         lines = result.log.read_text(errors="replace").splitlines()
     except OSError as error:
@@ -203,7 +203,13 @@ def excerpt(result):
     name = re.escape(result.name.rpartition("/")[2])
     told = [number for number, line in enumerate(lines) if re.match(rf"not ok .*{name}", line)]
     end = told[0] + EXCERPT // 2 if told else len(lines)
-    return [line[:200] for line in lines[max(0, end - EXCERPT):end]]
+    first = max(0, end - EXCERPT)
+    # A test says what was wrong in its first line, which follows the results of the test before.
+    results = [number for number in range(first) if re.match(r"(not )?ok |1\.\.", lines[number])]
+    begin = min(first, results[-1] + 1) if told and results else first
+    head = range(begin, min(first, begin + EXCERPT // 4))
+    shown = [*(lines[number] for number in head), *["..."] * (head.stop < first), *lines[first:end]]
+    return [line[:200] for line in shown]
 
 
 def tell(results):
