@@ -3,8 +3,8 @@
  * A user's command into descriptors. The device knows device memory and the bus as a whole
  * and no buffers, so all that it is told is checked before.
  *
- * Each type of command has a decoder, which checks the user's struct, looks up the objects
- * that it names and fills struct t3_command: see t3_copy.c, t3_gemm.c and t3_timed.c.
+ * Each type of command has a decoder, which checks the user's struct by tables of its fields and
+ * operands, and fills struct t3_command: see t3_copy.c, t3_gemm.c and t3_timed.c.
  */
 #include <linux/nospec.h>
 #include <linux/slab.h>
@@ -18,41 +18,28 @@
 struct t3_command_type {
 	const char *name; /* NULL: no such type */
 	size_t size;
+	int (*decode)(struct drm_file *file, const union drm_t3_any_command *any,
+		      struct t3_command *command);
+	void (*build)(struct t3_command *command, struct t3_step *steps);
 };
 
-#define T3_COMMAND_TYPE(struct_name)                     \
-	{                                                \
-#struct_name, sizeof(struct struct_name) \
+#define T3_COMMAND_TYPE(struct_name, decoder, builder)                                         \
+	{                                                                                      \
+		.name = #struct_name, .size = sizeof(struct struct_name), .decode = (decoder), \
+		.build = (builder),                                                            \
 	}
 
 static const struct t3_command_type t3_command_types[] = {
-	[DRM_T3_COMMAND_COPY] = T3_COMMAND_TYPE(drm_t3_copy),
-	[DRM_T3_COMMAND_FILL] = T3_COMMAND_TYPE(drm_t3_fill),
-	[DRM_T3_COMMAND_UPDATE] = T3_COMMAND_TYPE(drm_t3_update),
-	[DRM_T3_COMMAND_GEMM] = T3_COMMAND_TYPE(drm_t3_gemm),
-	[DRM_T3_COMMAND_TIMED] = T3_COMMAND_TYPE(drm_t3_timed),
+	[DRM_T3_COMMAND_COPY] = T3_COMMAND_TYPE(drm_t3_copy, t3_copy_decode, t3_copy_build),
+	[DRM_T3_COMMAND_FILL] = T3_COMMAND_TYPE(drm_t3_fill, t3_fill_decode, t3_copy_build),
+	[DRM_T3_COMMAND_UPDATE] = T3_COMMAND_TYPE(drm_t3_update, t3_update_decode, t3_copy_build),
+	[DRM_T3_COMMAND_GEMM] = T3_COMMAND_TYPE(drm_t3_gemm, t3_gemm_decode, t3_gemm_build),
+	[DRM_T3_COMMAND_TIMED] = T3_COMMAND_TYPE(drm_t3_timed, t3_timed_decode, t3_timed_build),
 };
 
 static const struct t3_rule t3_command_rules[] = {
 	T3_RANGE(drm_t3_command, type, DRM_T3_COMMAND_COPY, DRM_T3_COMMAND_TIMED),
 };
-
-static int t3_command_decode(struct drm_file *file, const union drm_t3_any_command *user,
-			     struct t3_command *command)
-{
-	switch (user->head.type) {
-	case DRM_T3_COMMAND_COPY:
-		return t3_copy_decode(file, &user->copy, command);
-	case DRM_T3_COMMAND_FILL:
-		return t3_fill_decode(file, &user->fill, command);
-	case DRM_T3_COMMAND_UPDATE:
-		return t3_update_decode(file, &user->update, command);
-	case DRM_T3_COMMAND_GEMM:
-		return t3_gemm_decode(file, &user->gemm, command);
-	default:
-		return t3_timed_decode(file, &user->timed, command);
-	}
-}
 
 /**
  * t3_command_parse() - check a command and look up what it names
@@ -83,7 +70,7 @@ int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user
 		return t3_refused_struct(file, ret, type->name);
 	}
 	command->type = user->head.type;
-	ret = t3_command_decode(file, user, command);
+	ret = type->decode(file, user, command);
 	if (ret)
 		return t3_refused_struct(file, ret, type->name);
 	if (!command->pieces)
@@ -105,16 +92,7 @@ int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user
  */
 void t3_command_build(struct t3_command *command, struct t3_step *steps)
 {
-	switch (command->type) {
-	case DRM_T3_COMMAND_GEMM:
-		t3_gemm_build(command, steps);
-		break;
-	case DRM_T3_COMMAND_TIMED:
-		t3_timed_build(command, steps);
-		break;
-	default:
-		t3_copy_build(command, steps);
-	}
+	t3_command_types[command->type].build(command, steps);
 }
 
 /**
@@ -156,7 +134,7 @@ u64 t3_command_cost(const struct t3_command *command)
 	case DRM_T3_COMMAND_GEMM:
 		/* DRM_T3_GEMM_WORK_MAX bounds the number of products. */
 		return ns + bytes / t3_dtype_size(command->dtype) * command->gemm->depth /
-			    T3_COST_PRODUCTS_NS;
+				    T3_COST_PRODUCTS_NS;
 	case DRM_T3_COMMAND_TIMED:
 		return ns + T3_COST_TIMED_NS;
 	default:

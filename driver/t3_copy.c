@@ -45,99 +45,83 @@ static int t3_shape_check(struct drm_file *file, u32 rows, u32 row_bytes)
 	return 0;
 }
 
-static int t3_copy_check_operand(struct drm_file *file, const struct drm_t3_operand *user, u32 rows,
-				 u32 row_bytes, const char *name)
-{
-	return t3_refused_in(file, t3_operand_check(file, user, rows, row_bytes), name);
-}
+static const struct t3_operand_rule t3_copy_operands[] = {
+	T3_OPERAND(drm_t3_copy, dst, dst, rows, row_bytes, T3_PLACE_ANY),
+	T3_OPERAND(drm_t3_copy, src, src, rows, row_bytes, T3_PLACE_ANY),
+};
 
-static int t3_copy_check(struct drm_file *file, const struct drm_t3_copy *user)
-{
-	u32 rows = user->rows, row_bytes = user->row_bytes;
-	int ret;
+static const struct t3_operand_rule t3_fill_operands[] = {
+	T3_OPERAND(drm_t3_fill, dst, dst, rows, row_bytes, T3_PLACE_ANY),
+};
 
-	ret = t3_check(file, user, t3_copy_rules);
-	if (!ret)
-		ret = t3_shape_check(file, rows, row_bytes);
-	if (!ret)
-		ret = t3_copy_check_operand(file, &user->dst, rows, row_bytes, "dst");
-	if (!ret)
-		ret = t3_copy_check_operand(file, &user->src, rows, row_bytes, "src");
-	return ret;
-}
-
-/* Looks up dst, then src. */
-static int t3_copy_get(struct drm_file *file, struct t3_command *command,
-		       const struct drm_t3_operand *dst, const struct drm_t3_operand *src)
-{
-	int ret;
-
-	ret = t3_operand_get(file, &command->dst, dst, command->rows, command->row_bytes);
-	if (ret)
-		return t3_refused_in(file, ret, "dst");
-	ret = t3_operand_get(file, &command->src, src, command->rows, command->row_bytes);
-	return t3_refused_in(file, ret, "src");
-}
+static const struct t3_operand_rule t3_update_operands[] = {
+	T3_OPERAND(drm_t3_update, dst, dst, rows, row_bytes, T3_PLACE_DEVICE),
+	T3_OPERAND(drm_t3_update, src, src, rows, row_bytes, T3_PLACE_DEVICE),
+};
 
 /**
  * t3_copy_decode() - as t3_command_parse(), of a COPY
  * @file: the file that the handles belong to
- * @user: the command as user space gave it
+ * @any: the command as user space gave it
  * @command: filled
  *
  * Return: 0, or an error that the comment of &struct drm_t3_copy lists.
  */
-int t3_copy_decode(struct drm_file *file, const struct drm_t3_copy *user,
+int t3_copy_decode(struct drm_file *file, const union drm_t3_any_command *any,
 		   struct t3_command *command)
 {
+	const struct drm_t3_copy *user = &any->copy;
 	int ret;
 
-	ret = t3_copy_check(file, user);
+	ret = t3_check(file, user, t3_copy_rules);
+	if (ret)
+		return ret;
+	ret = t3_shape_check(file, user->rows, user->row_bytes);
 	if (ret)
 		return ret;
 	command->rows = user->rows;
 	command->row_bytes = user->row_bytes;
-	return t3_copy_get(file, command, &user->dst, &user->src);
-}
-
-static int t3_fill_check(struct drm_file *file, const struct drm_t3_fill *user)
-{
-	int ret;
-
-	ret = t3_check(file, user, t3_fill_rules);
-	if (!ret)
-		ret = t3_shape_check(file, user->rows, user->row_bytes);
-	if (!ret)
-		ret = t3_copy_check_operand(file, &user->dst, user->rows, user->row_bytes, "dst");
-	return ret;
+	return t3_operands_get(file, user, t3_copy_operands, 1, command);
 }
 
 /**
  * t3_fill_decode() - as t3_command_parse(), of a FILL
  * @file: the file that the handles belong to
- * @user: the command as user space gave it
+ * @any: the command as user space gave it
  * @command: filled
  *
  * Return: 0, or an error that the comment of &struct drm_t3_fill lists.
  */
-int t3_fill_decode(struct drm_file *file, const struct drm_t3_fill *user,
+int t3_fill_decode(struct drm_file *file, const union drm_t3_any_command *any,
 		   struct t3_command *command)
 {
+	const struct drm_t3_fill *user = &any->fill;
 	int ret;
 
-	ret = t3_fill_check(file, user);
+	ret = t3_check(file, user, t3_fill_rules);
+	if (ret)
+		return ret;
+	ret = t3_shape_check(file, user->rows, user->row_bytes);
 	if (ret)
 		return ret;
 	command->rows = user->rows;
 	command->row_bytes = user->row_bytes;
 	command->pattern = user->pattern;
-	ret = t3_operand_get(file, &command->dst, &user->dst, user->rows, user->row_bytes);
-	return t3_refused_in(file, ret, "dst");
+	return t3_operands_get(file, user, t3_fill_operands, 1, command);
 }
 
-static int t3_update_check(struct drm_file *file, const struct drm_t3_update *user)
+/**
+ * t3_update_decode() - as t3_command_parse(), of an UPDATE
+ * @file: the file that the handles belong to
+ * @any: the command as user space gave it
+ * @command: filled
+ *
+ * Return: 0, or an error that the comment of &struct drm_t3_update lists.
+ */
+int t3_update_decode(struct drm_file *file, const union drm_t3_any_command *any,
+		     struct t3_command *command)
 {
-	u32 rows = user->rows, row_bytes = user->row_bytes;
+	const struct drm_t3_update *user = &any->update;
 	int ret;
 
 	ret = t3_check(file, user, t3_update_rules);
@@ -145,44 +129,16 @@ static int t3_update_check(struct drm_file *file, const struct drm_t3_update *us
 		return ret;
 	if (!t3_op_valid(user->dtype, user->op))
 		return t3_refuse(file, user, -EINVAL, op, "an op that elements of dtype have");
-	if (row_bytes % t3_dtype_size(user->dtype))
+	if (user->row_bytes % t3_dtype_size(user->dtype))
 		return t3_refuse(file, user, -EINVAL, row_bytes, "a multiple of the element size");
-	ret = t3_shape_check(file, rows, row_bytes);
-	if (!ret)
-		ret = t3_copy_check_operand(file, &user->dst, rows, row_bytes, "dst");
-	if (!ret)
-		ret = t3_copy_check_operand(file, &user->src, rows, row_bytes, "src");
-	return ret;
-}
-
-/**
- * t3_update_decode() - as t3_command_parse(), of an UPDATE
- * @file: the file that the handles belong to
- * @user: the command as user space gave it
- * @command: filled
- *
- * Return: 0, or an error that the comment of &struct drm_t3_update lists.
- */
-int t3_update_decode(struct drm_file *file, const struct drm_t3_update *user,
-		     struct t3_command *command)
-{
-	int ret;
-
-	ret = t3_update_check(file, user);
+	ret = t3_shape_check(file, user->rows, user->row_bytes);
 	if (ret)
 		return ret;
 	command->rows = user->rows;
 	command->row_bytes = user->row_bytes;
 	command->op = user->op;
 	command->dtype = user->dtype;
-	ret = t3_copy_get(file, command, &user->dst, &user->src);
-	if (ret)
-		return ret;
-	if (command->dst.bo->kind != T3_BO_DEVICE)
-		return t3_refuse(file, user, -EOPNOTSUPP, dst.handle, "memory of this device");
-	if (command->src.bo->kind != T3_BO_DEVICE)
-		return t3_refuse(file, user, -EOPNOTSUPP, src.handle, "memory of this device");
-	return 0;
+	return t3_operands_get(file, user, t3_update_operands, 1, command);
 }
 
 /* -------------------------------------------------------------------- pieces */
@@ -192,13 +148,13 @@ struct t3_piece {
 	u32 row;
 	u32 col; /* in row; not 0: the piece is a part of this row */
 	u32 rows;
-	u32 bytes; /* of each row */
+	u32 bytes;    /* of each row */
 	u64 src, dst; /* addresses; FILL: src is the pattern */
 };
 
 /* Limits the piece to what an operand has in one range from here on. */
-static void t3_piece_limit(const struct t3_operand *operand, u32 row_bytes,
-			   struct t3_piece *piece, u64 *address)
+static void t3_piece_limit(const struct t3_operand *operand, u32 row_bytes, struct t3_piece *piece,
+			   u64 *address)
 {
 	u64 offset = operand->offset + piece->row * operand->pitch + piece->col;
 	u64 run = t3_bo_run(operand->bo, offset, address);
@@ -285,7 +241,7 @@ u32 t3_copy_count(const struct t3_command *command, u32 max)
  * @command: from t3_command_parse()
  * @steps: as many as the command has pieces
  */
-void t3_copy_build(const struct t3_command *command, struct t3_step *steps)
+void t3_copy_build(struct t3_command *command, struct t3_step *steps)
 {
 	struct t3_piece piece = {};
 	u32 i = 0;

@@ -17,11 +17,6 @@ static_assert(DRM_T3_GEMM_CHUNKS_UP == T3_GEMM_CHUNKS_UP);
 static_assert(DRM_T3_GEMM_DEPTH_MAX == T3_MAX_DEPTH);
 static_assert(offsetof(struct t3_rings, gemms) % sizeof(struct t3_gemm) == 0);
 
-static u64 t3_gemm_bytes(const struct drm_t3_gemm *user, u32 elements)
-{
-	return (u64)elements * t3_dtype_size(user->dtype);
-}
-
 static const struct t3_rule t3_gemm_rules[] = {
 	T3_BITS(drm_t3_gemm, head.flags, DRM_T3_GEMM_CHUNKS_UP, "DRM_T3_GEMM_CHUNKS_UP or 0"),
 	T3_RANGE(drm_t3_gemm, dtype, 0, T3_DTYPE_BF16),
@@ -32,6 +27,16 @@ static const struct t3_rule t3_gemm_rules[] = {
 	T3_CAUSE(-EOPNOTSUPP, drm_t3_gemm, head.type, "a device with DRM_T3_FEATURE_GEMM"),
 	T3_CAUSE(-EFBIG, drm_t3_gemm, depth,
 		 "so little that rows * columns * depth is at most DRM_T3_GEMM_WORK_MAX"),
+};
+
+static const struct t3_operand_rule t3_gemm_factors[] = {
+	T3_OPERAND(drm_t3_gemm, a, src, rows, depth, T3_PLACE_DEVICE),
+	T3_OPERAND(drm_t3_gemm, b, b, depth, columns, T3_PLACE_DEVICE),
+};
+
+/* Unless it goes to a space. */
+static const struct t3_operand_rule t3_gemm_product[] = {
+	T3_OPERAND(drm_t3_gemm, dst, dst, rows, columns, T3_PLACE_DEVICE),
 };
 
 /* The most rows or columns of a group or tile that lies in so many. */
@@ -79,34 +84,13 @@ static int t3_gemm_check(struct drm_file *file, const struct drm_t3_gemm *user)
 				 "so few that the output has at most DRM_T3_COPY_BYTES_MAX bytes");
 	if (user->space && user->dst.handle)
 		return t3_refuse(file, user, -EINVAL, dst.handle, "0 with space");
-	ret = t3_gemm_check_order(file, user);
-	if (ret)
-		return ret;
-	ret = t3_operand_check(file, &user->a, user->rows, t3_gemm_bytes(user, user->depth));
-	if (ret)
-		return t3_refused_in(file, ret, "a");
-	ret = t3_operand_check(file, &user->b, user->depth, t3_gemm_bytes(user, user->columns));
-	if (ret)
-		return t3_refused_in(file, ret, "b");
-	ret = t3_operand_check(file, &user->dst, user->rows, t3_gemm_bytes(user, user->columns));
-	return t3_refused_in(file, ret, "dst");
+	return t3_gemm_check_order(file, user);
 }
 
 /* The product does not wrap: rows * columns is at most 2^30, and with depth it is 2^50. */
 static bool t3_gemm_too_large(const struct drm_t3_gemm *user)
 {
 	return (u64)user->rows * user->columns * user->depth > DRM_T3_GEMM_WORK_MAX;
-}
-
-static int t3_gemm_operand(struct drm_file *file, struct t3_operand *operand,
-			   const struct drm_t3_operand *user, u32 rows, u64 row_bytes,
-			   const char *name)
-{
-	int ret = t3_operand_get(file, operand, user, rows, row_bytes);
-
-	if (!ret && operand->bo->kind != T3_BO_DEVICE)
-		ret = t3_refuse(file, user, -EOPNOTSUPP, handle, "memory of this device");
-	return t3_refused_in(file, ret, name);
 }
 
 /*
@@ -116,14 +100,18 @@ static int t3_gemm_operand(struct drm_file *file, struct t3_operand *operand,
 static int t3_gemm_space(struct drm_file *file, const struct drm_t3_gemm *user,
 			 struct t3_command *command)
 {
-	struct t3_space *space = t3_space_lookup(file, user->space);
 	struct t3_operand *dst = &command->dst;
+	struct t3_space *space;
 	int ret;
 
-	if (!space)
-		return t3_refuse_space(file, user);
+	ret = t3_operand_check(file, &user->dst, command->rows, command->row_bytes);
+	if (ret)
+		return t3_refused_in(file, ret, "dst");
 	dst->offset = user->dst.offset;
 	dst->pitch = user->dst.pitch;
+	space = t3_space_lookup(file, user->space);
+	if (!space)
+		return t3_refuse_space(file, user);
 	ret = mutex_lock_interruptible(&t3_topology_lock);
 	if (ret)
 		goto put_space;
@@ -131,32 +119,17 @@ static int t3_gemm_space(struct drm_file *file, const struct drm_t3_gemm *user,
 	command->generation = space->generation;
 	if (space->dead)
 		ret = t3_refuse_space(file, user);
-	else if (!t3_rows_within(dst->offset, dst->pitch, command->rows, command->row_bytes,
-				 space->size))
-		ret = t3_refuse(file, user, -EINVAL, dst.offset,
-				"so that all rows end in the space");
+	else if (!t3_operand_long_enough(command->rows, command->row_bytes, space->size))
+		ret = t3_refuse(file, user, -EINVAL, space, "a space that is as long as all rows");
+	else
+		ret = t3_refused_in(file,
+				    t3_operand_fit(file, &user->dst, command->rows,
+						   command->row_bytes, space->size),
+				    "dst");
 	mutex_unlock(&t3_topology_lock);
 put_space:
 	t3_space_put(space);
 	return ret;
-}
-
-static int t3_gemm_operands(struct drm_file *file, const struct drm_t3_gemm *user,
-			    struct t3_command *command)
-{
-	int ret;
-
-	ret = t3_gemm_operand(file, &command->src, &user->a, user->rows,
-			      t3_gemm_bytes(user, user->depth), "a");
-	if (ret)
-		return ret;
-	ret = t3_gemm_operand(file, &command->b, &user->b, user->depth, command->row_bytes, "b");
-	if (ret)
-		return ret;
-	if (user->space)
-		return t3_gemm_space(file, user, command);
-	return t3_gemm_operand(file, &command->dst, &user->dst, user->rows, command->row_bytes,
-			       "dst");
 }
 
 static struct t3_gemm t3_gemm_describe(const struct drm_t3_gemm *user,
@@ -182,14 +155,15 @@ static struct t3_gemm t3_gemm_describe(const struct drm_t3_gemm *user,
 /**
  * t3_gemm_decode() - as t3_command_parse(), of a GEMM
  * @file: whose handles it names
- * @user: the command as user space gave it
+ * @any: the command as user space gave it
  * @command: filled, with the device's parameters of the product
  *
  * Return: 0, or an error that the comment of &struct drm_t3_gemm lists.
  */
-int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
+int t3_gemm_decode(struct drm_file *file, const union drm_t3_any_command *any,
 		   struct t3_command *command)
 {
+	const struct drm_t3_gemm *user = &any->gemm;
 	int ret;
 
 	ret = t3_gemm_check(file, user);
@@ -201,8 +175,13 @@ int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
 		return t3_explain(file, user, -EFBIG, t3_gemm_rules);
 	command->dtype = user->dtype;
 	command->rows = user->rows;
-	command->row_bytes = t3_gemm_bytes(user, user->columns);
-	ret = t3_gemm_operands(file, user, command);
+	command->row_bytes = user->columns * t3_dtype_size(user->dtype);
+	ret = t3_operands_get(file, user, t3_gemm_factors, t3_dtype_size(user->dtype), command);
+	if (ret)
+		return ret;
+	ret = user->space ? t3_gemm_space(file, user, command)
+			  : t3_operands_get(file, user, t3_gemm_product, t3_dtype_size(user->dtype),
+					    command);
 	if (ret)
 		return ret;
 	command->gemm = kmalloc_obj(*command->gemm, GFP_KERNEL_ACCOUNT);

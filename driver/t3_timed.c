@@ -11,60 +11,32 @@
 
 #define T3_TIMED_ALIGN 64
 
-/* Within one page of the buffer, which is one range of the bus. */
-static bool t3_timed_place_valid(u64 offset, size_t bytes)
-{
-	return offset % T3_TIMED_ALIGN == 0 && offset % T3_PAGE_SIZE + bytes <= T3_PAGE_SIZE;
-}
-
 static const struct t3_rule t3_timed_rules[] = {
 	T3_ZERO(drm_t3_timed, head.flags),
 	T3_CAUSE(-EOPNOTSUPP, drm_t3_timed, head.type, "a device with DRM_T3_FEATURE_TIMED"),
 };
 
+static const struct t3_operand_rule t3_timed_operands[] = {
+	T3_OPERAND_BYTES(drm_t3_timed, args, src, sizeof(struct t3_timed_args), T3_PLACE_HOST),
+	T3_OPERAND_BYTES(drm_t3_timed, result, dst, sizeof(struct t3_timed_result), T3_PLACE_HOST),
+};
+
 #define T3_TIMED_PLACE \
 	"a multiple of 64 from which the struct ends before the next multiple of 4096"
 
-static int t3_timed_check_operand(struct drm_file *file, const struct drm_t3_operand *user,
-				  size_t bytes, const char *name)
-{
-	int ret = t3_operand_check(file, user, 1, 0);
-
-	if (!ret && !t3_timed_place_valid(user->offset, bytes))
-		ret = t3_refuse(file, user, -EINVAL, offset, T3_TIMED_PLACE);
-	return t3_refused_in(file, ret, name);
-}
-
-static int t3_timed_check(struct drm_file *file, const struct drm_t3_timed *user)
-{
-	int ret;
-
-	ret = t3_check(file, user, t3_timed_rules);
-	if (!ret)
-		ret = t3_timed_check_operand(file, &user->args, sizeof(struct t3_timed_args),
-					     "args");
-	if (!ret)
-		ret = t3_timed_check_operand(file, &user->result, sizeof(struct t3_timed_result),
-					     "result");
-	return ret;
-}
-
-/* A buffer of another driver may be in pieces of any size. */
-static bool t3_timed_in_one_range(const struct t3_operand *operand, size_t bytes)
+/*
+ * The struct lies within one page of the buffer, which is one range of the bus. A buffer of another
+ * driver may be in pieces of any size.
+ */
+static int t3_timed_check_place(struct drm_file *file, const struct drm_t3_operand *user,
+				const struct t3_operand *operand, size_t bytes, const char *name)
 {
 	u64 address, run = t3_bo_run(operand->bo, operand->offset, &address);
+	int ret = 0;
 
-	return run >= bytes && address % T3_TIMED_ALIGN == 0;
-}
-
-static int t3_timed_operand(struct drm_file *file, struct t3_operand *operand,
-			    const struct drm_t3_operand *user, size_t bytes, const char *name)
-{
-	int ret = t3_operand_get(file, operand, user, 1, bytes);
-
-	if (!ret && operand->bo->kind == T3_BO_DEVICE)
-		ret = t3_refuse(file, user, -EOPNOTSUPP, handle, "a host buffer or an import");
-	else if (!ret && !t3_timed_in_one_range(operand, bytes))
+	if (user->offset % T3_TIMED_ALIGN || user->offset % T3_PAGE_SIZE + bytes > T3_PAGE_SIZE)
+		ret = t3_refuse(file, user, -EINVAL, offset, T3_TIMED_PLACE);
+	else if (run < bytes || address % T3_TIMED_ALIGN)
 		ret = t3_refuse(file, user, -EINVAL, offset, "where the import has a whole page");
 	return t3_refused_in(file, ret, name);
 }
@@ -74,40 +46,43 @@ static bool t3_timed_overlap(const struct t3_command *command)
 {
 	u64 src = command->src.offset, dst = command->dst.offset;
 
-	return command->src.bo == command->dst.bo &&
-	       src < dst + sizeof(struct t3_timed_result) &&
+	return command->src.bo == command->dst.bo && src < dst + sizeof(struct t3_timed_result) &&
 	       dst < src + sizeof(struct t3_timed_args);
 }
 
 /**
  * t3_timed_decode() - as t3_command_parse(), of a TIMED
  * @file: whose handles it names
- * @user: the command as user space gave it
+ * @any: the command as user space gave it
  * @command: filled
  *
  * Return: 0, or an error that the comment of &struct drm_t3_timed lists.
  */
-int t3_timed_decode(struct drm_file *file, const struct drm_t3_timed *user,
+int t3_timed_decode(struct drm_file *file, const union drm_t3_any_command *any,
 		    struct t3_command *command)
 {
+	const struct drm_t3_timed *user = &any->timed;
 	int ret;
 
-	ret = t3_timed_check(file, user);
+	ret = t3_check(file, user, t3_timed_rules);
 	if (ret)
 		return ret;
 	if (!(t3_file_device(file)->caps.caps & T3_CAP_TIMED))
 		return t3_explain(file, user, -EOPNOTSUPP, t3_timed_rules);
-	ret = t3_timed_operand(file, &command->src, &user->args, sizeof(struct t3_timed_args),
-			       "args");
+	ret = t3_operands_get(file, user, t3_timed_operands, 1, command);
 	if (ret)
 		return ret;
-	ret = t3_timed_operand(file, &command->dst, &user->result, sizeof(struct t3_timed_result),
-			       "result");
+	ret = t3_timed_check_place(file, &user->args, &command->src, sizeof(struct t3_timed_args),
+				   "args");
 	if (ret)
 		return ret;
-	command->pieces = 1;
+	ret = t3_timed_check_place(file, &user->result, &command->dst,
+				   sizeof(struct t3_timed_result), "result");
+	if (ret)
+		return ret;
 	if (t3_timed_overlap(command))
 		return t3_refuse(file, user, -EINVAL, result.offset, "no place that args overlaps");
+	command->pieces = 1;
 	return 0;
 }
 
@@ -116,7 +91,7 @@ int t3_timed_decode(struct drm_file *file, const struct drm_t3_timed *user,
  * @command: from t3_timed_decode()
  * @step: the only one
  */
-void t3_timed_build(const struct t3_command *command, struct t3_step *step)
+void t3_timed_build(struct t3_command *command, struct t3_step *step)
 {
 	step->descriptor = (struct t3_descriptor){
 		.opcode = T3_DESC_TIMED,

@@ -392,11 +392,21 @@ static void test_not_armed(void **state)
 	user_close(&u);
 }
 
+static const struct deviation beyond_space[] = {
+	CMD(dst.offset, SIZE - ROWS_OF_C * COLS * 4 + 4, EINVAL),
+	CMD(dst.offset, ~0ull, EINVAL),
+	CMD(dst.pitch, COLS * 4 - 1, EINVAL),
+	CMD(dst.pitch, SIZE, EINVAL),
+	CMD(dst.pad, 1, EINVAL),
+	CMD_AS("space", rows, SIZE / (COLS * 4) + 1),
+};
+
 /* Another file's space, no space, a space and a buffer, rows beyond the end. */
 static void test_space_arguments(void **state)
 {
 	union drm_t3_any_command command;
 	struct user u, other;
+	size_t i;
 
 	(void)state;
 	user_open(&u, 0);
@@ -412,9 +422,13 @@ static void test_space_arguments(void **state)
 	command = into_space(&u, DRM_T3_F32);
 	command.gemm.dst.handle = u.c.handle;
 	CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), -EINVAL);
-	command = into_space(&u, DRM_T3_F32);
-	command.gemm.dst.offset = SIZE - ROWS_OF_C * COLS * 4 + 4;
-	CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), -EINVAL);
+	for (i = 0; i < sizeof(beyond_space) / sizeof(beyond_space[0]); i++) {
+		command = into_space(&u, DRM_T3_F32);
+		memcpy((char *)&command + beyond_space[i].offset, &beyond_space[i].value,
+		       beyond_space[i].size);
+		CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), -beyond_space[i].error);
+		refusal_check_command(u.raw.fd, &beyond_space[i], 0);
+	}
 	user_close(&other);
 	user_close(&u);
 }
