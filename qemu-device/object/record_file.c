@@ -6,6 +6,7 @@
  * signal. Reserved bytes that are not used are zero, which readers take as the end.
  */
 #include "qemu/osdep.h"
+#include <sys/resource.h>
 #include "qapi/error.h"
 #include "qemu/error-report.h"
 #include "qemu/notify.h"
@@ -32,9 +33,14 @@ struct T3Record {
 /* Maps the window at `start`. Returns 0 or an errno. */
 static int map_window(T3Record *record, off_t start)
 {
-	int error = posix_fallocate(record->fd, start, WINDOW);
+	struct rlimit limit;
 	void *window;
+	int error;
 
+	/* Beyond this limit a reservation does not only fail: SIGXFSZ ends QEMU. */
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < start + WINDOW)
+		return EFBIG;
+	error = posix_fallocate(record->fd, start, WINDOW);
 	if (error)
 		return error;
 	window = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, record->fd, start);

@@ -4,6 +4,8 @@
  * names.
  */
 #include "qemu/osdep.h"
+#include <sys/resource.h>
+#include "qemu/units.h"
 #include "qobject/qdict.h"
 #include "t3-test.h"
 
@@ -130,8 +132,40 @@ static void test_refused(void)
 	unlink(file);
 }
 
+#define ENTRIES 160000u /* of 7 bytes each: more than 1 MiB */
+
+static void limit_files(struct t3_vm *vm, rlim_t bytes)
+{
+	const struct rlimit limit = { .rlim_cur = bytes, .rlim_max = RLIM_INFINITY };
+
+	g_assert_cmpint(prlimit(qtest_pid(vm->qts), RLIMIT_FSIZE, &limit, NULL), ==, 0);
+}
+
+/* ulimit -f: the kernel would end QEMU by SIGXFSZ. The record ends, and QEMU does not. */
+static void test_file_limit(void)
+{
+	g_autofree char *file = temporary();
+	struct t3_vm *vm = vm_start_raw("");
+	struct stat st;
+	unsigned int i;
+
+	limit_files(vm, MiB / 2);
+	qmp_expect_error(vm, add_recorded(vm, "a", file), file, "File too large", NULL);
+	vm_end(vm);
+	vm = start_recorded(1, file);
+	limit_files(vm, 3 * MiB / 2);
+	for (i = 0; i < ENTRIES; i++)
+		reg_read(&vm->dev[0], T3_REG_RANK);
+	g_assert_cmpint(stat(file, &st), ==, 0);
+	g_assert_cmpint(st.st_size, ==, MiB);
+	vm_end(vm);
+	replay(file, "in the middle");
+	unlink(file);
+}
+
 void add_record_tests(void)
 {
 	qtest_add_func("t3/record/replay", test_replay);
 	qtest_add_func("t3/record/refused", test_refused);
+	qtest_add_func("t3/record/file-limit", test_file_limit);
 }

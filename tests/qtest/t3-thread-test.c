@@ -168,15 +168,18 @@ static bool is_idle(pid_t process, pid_t thread)
 /* Stops the thread alone, where it is idle. False: this user may not. */
 static bool thread_stop(pid_t process, pid_t thread)
 {
+	gint64 end = g_get_monotonic_time() + 60 * G_TIME_SPAN_SECOND;
+
 	if (ptrace(PTRACE_SEIZE, thread, NULL, NULL))
 		return false;
-	for (;;) {
+	while (g_get_monotonic_time() < end) {
 		g_assert_cmpint(ptrace(PTRACE_INTERRUPT, thread, NULL, NULL), ==, 0);
 		g_assert_cmpint(waitpid(thread, NULL, __WALL), ==, thread);
 		if (is_idle(process, thread))
 			return true;
 		g_assert_cmpint(ptrace(PTRACE_CONT, thread, NULL, NULL), ==, 0);
 	}
+	g_error("the thread is not idle within 60 s");
 }
 
 #define RING_AT	    0x2000000ull /* guest memory */
