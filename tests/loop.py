@@ -462,7 +462,8 @@ def stuck_module():
 STUCK = [
     ("bug", r"BUG: kernel NULL pointer dereference", "stuck_bug", ()),
     ("deadlock", r"INFO: task insmod:\d+ blocked for more than \d+ seconds", "stuck_deadlock", ()),
-    ("lockup", r"BUG: soft lockup - CPU#\d stuck for \d+s", "stuck_lockup", ("4", "20")),
+    # On a busy host the stall that it causes may be told first.
+    ("lockup", r"BUG: soft lockup - CPU#\d stuck for \d+s|rcu: INFO: .*stall", "stuck_lockup", ("4", "20")),
     ("interrupts-off", r"rcu: INFO: .*stall", "stuck_interrupts_off", ("4", "10")),
 ]
 # The limit, the interval at which it is looked at, the boot, and a busy host.
