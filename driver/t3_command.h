@@ -75,11 +75,8 @@ int t3_operand_check(struct drm_file *file, const struct drm_t3_operand *user, u
 int t3_operand_fit(struct drm_file *file, const struct drm_t3_operand *user, u32 rows,
 		   u64 row_bytes, u64 size);
 bool t3_operand_long_enough(u32 rows, u64 row_bytes, u64 size);
-int t3_operands_get_count(struct drm_file *file, const void *user,
-			  const struct t3_operand_rule *rules, size_t count, u32 unit,
-			  struct t3_command *command);
-#define t3_operands_get(file, user, rules, unit, command) \
-	t3_operands_get_count(file, user, rules, ARRAY_SIZE(rules), unit, command)
+int t3_operands_get(struct drm_file *file, const void *user, const struct t3_operand_rule *rules,
+		    size_t count, u32 unit, struct t3_command *command);
 u64 t3_operand_address(const struct t3_operand *operand);
 
 /* t3_command.c */

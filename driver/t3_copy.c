@@ -81,7 +81,8 @@ int t3_copy_decode(struct drm_file *file, const union drm_t3_any_command *any,
 		return ret;
 	command->rows = user->rows;
 	command->row_bytes = user->row_bytes;
-	return t3_operands_get(file, user, t3_copy_operands, 1, command);
+	return t3_operands_get(file, user, t3_copy_operands, ARRAY_SIZE(t3_copy_operands), 1,
+			       command);
 }
 
 /**
@@ -107,7 +108,8 @@ int t3_fill_decode(struct drm_file *file, const union drm_t3_any_command *any,
 	command->rows = user->rows;
 	command->row_bytes = user->row_bytes;
 	command->pattern = user->pattern;
-	return t3_operands_get(file, user, t3_fill_operands, 1, command);
+	return t3_operands_get(file, user, t3_fill_operands, ARRAY_SIZE(t3_fill_operands), 1,
+			       command);
 }
 
 /**
@@ -138,7 +140,8 @@ int t3_update_decode(struct drm_file *file, const union drm_t3_any_command *any,
 	command->row_bytes = user->row_bytes;
 	command->op = user->op;
 	command->dtype = user->dtype;
-	return t3_operands_get(file, user, t3_update_operands, 1, command);
+	return t3_operands_get(file, user, t3_update_operands, ARRAY_SIZE(t3_update_operands), 1,
+			       command);
 }
 
 /* -------------------------------------------------------------------- pieces */

@@ -176,12 +176,14 @@ int t3_gemm_decode(struct drm_file *file, const union drm_t3_any_command *any,
 	command->dtype = user->dtype;
 	command->rows = user->rows;
 	command->row_bytes = user->columns * t3_dtype_size(user->dtype);
-	ret = t3_operands_get(file, user, t3_gemm_factors, t3_dtype_size(user->dtype), command);
+	ret = t3_operands_get(file, user, t3_gemm_factors, ARRAY_SIZE(t3_gemm_factors),
+			      t3_dtype_size(user->dtype), command);
 	if (ret)
 		return ret;
-	ret = user->space ? t3_gemm_space(file, user, command)
-			  : t3_operands_get(file, user, t3_gemm_product, t3_dtype_size(user->dtype),
-					    command);
+	ret = user->space
+		      ? t3_gemm_space(file, user, command)
+		      : t3_operands_get(file, user, t3_gemm_product, ARRAY_SIZE(t3_gemm_product),
+					t3_dtype_size(user->dtype), command);
 	if (ret)
 		return ret;
 	command->gemm = kmalloc_obj(*command->gemm, GFP_KERNEL_ACCOUNT);

@@ -117,7 +117,7 @@ static int t3_operand_get(struct drm_file *file, const struct drm_t3_operand *us
 }
 
 /**
- * t3_operands_get_count() - check the operands of a command, and look up their buffers
+ * t3_operands_get() - check the operands of a command, and look up their buffers
  * @file: whose handles they are
  * @user: the command as user space gave it; its shape is checked
  * @rules: a table of its type, in the order in which they are checked
@@ -129,9 +129,8 @@ static int t3_operand_get(struct drm_file *file, const struct drm_t3_operand *us
  * Return: 0, -ENOENT no such handle, -EINVAL rows outside the buffer or a pitch that does not fit,
  *   -EOPNOTSUPP a buffer of the wrong kind.
  */
-int t3_operands_get_count(struct drm_file *file, const void *user,
-			  const struct t3_operand_rule *rules, size_t count, u32 unit,
-			  struct t3_command *command)
+int t3_operands_get(struct drm_file *file, const void *user, const struct t3_operand_rule *rules,
+		    size_t count, u32 unit, struct t3_command *command)
 {
 	const struct t3_operand_rule *rule;
 	int ret = 0;

@@ -69,7 +69,8 @@ int t3_timed_decode(struct drm_file *file, const union drm_t3_any_command *any,
 		return ret;
 	if (!(t3_file_device(file)->caps.caps & T3_CAP_TIMED))
 		return t3_explain(file, user, -EOPNOTSUPP, t3_timed_rules);
-	ret = t3_operands_get(file, user, t3_timed_operands, 1, command);
+	ret = t3_operands_get(file, user, t3_timed_operands, ARRAY_SIZE(t3_timed_operands), 1,
+			      command);
 	if (ret)
 		return ret;
 	ret = t3_timed_check_place(file, &user->args, &command->src, sizeof(struct t3_timed_args),
