@@ -98,8 +98,8 @@ def run_folder(name):
 
 def try_test_passes():
     """One subtest, in the VM that tests/guest/vm-options wants for its program."""
-    expect(run("make", "try", "TEST=test_recover/test_function_level*"), 0, "Running 1 test",
-           r"OK \] test_function_level_reset$",
+    expect(run("make", "try", "TEST=test_recover/a_function-level*"), 0, "Running 1 test",
+           r"OK \] a function-level reset fails no job$",
            r"^try: status 0; build [\d.]+ s, boot [\d.]+ s, run [\d.]+ s; [\d.]+ s in all$")
     facts = json.loads((run_folder("try") / "run.json").read_text())
     check(facts["command"][-1] == "test_recover" and facts["status"] == 0, "run.json", facts)
@@ -118,7 +118,7 @@ USAGE = [
     (["TEST=test_rin"], "did you mean test_ring"), (["TEST=../x"], "there is no"),
     (["TEST=test_core_link"], "make .build/unit/test_core_link && "),
     (["TEST=nope"], "there are removal, test_abi, .*test_ring, "),
-    (["TEST=test_kunit/x"], "no cmocka program"), (["CMD=true", "RANKS=0"], "RANKS must be"),
+    (["TEST=test_kunit/x"], "has no tests that can be chosen"), (["CMD=true", "RANKS=0"], "RANKS must be"),
     (["CMD=true", "RANKS=2x"], "RANKS must be"), (["CMD=true", "RANKS=33"], "RANKS must be"),
     (["CMD=true", "KERNEL=mine"], "KERNEL must be"), (["CMD=true", "VM_OPTIONS='"], "VM_OPTIONS"),
     (["CMD=true", "WHAT=1"], "'WHAT=1' is none of"),
@@ -207,30 +207,46 @@ def share_and_core():
     expect(run(TRY, "gdb", f"CORE={core}", "GDB=-batch"), 126, "is not found here")
 
 
-def a_failed_teardown_of_a_group_fails_the_program():
-    """And the environment selects tests by T3_TEST_FILTER alone, whatever cmocka's release reads."""
+def a_program_of_tests_says_when_it_fails():
+    """A set-up or a tear-down of all tests that fails, a name twice, and no test. The environment selects
+    tests by T3_TEST_FILTER alone, whatever cmocka's release reads. Results are in the order of the source."""
     program = """
-        #include "guest.h"
+        #include <stdlib.h>
 
-        static void passes(void **state) { (void)state; }
-        static int ends(void **state) { (void)state; return getenv("BAD") != NULL; }
+        #include "test.h"
 
-        int main(void)
-        {
-            const struct CMUnitTest tests[] = { cmocka_unit_test(passes) };
+        static int begins(void) { return getenv("BAD_BEGIN") != NULL; }
+        static int ends(void) { return getenv("BAD_END") != NULL; }
 
-            return cmocka_run_group_tests(tests, NULL, ends);
-        }"""
+        TEST("the first one passes") { }
+        TEST_WITH("the second one passes", begins, ends) { }
+        TEST("the first one%s passes") { }
+
+        int main(void) { return test_run(getenv("ALL") ? begins : NULL, getenv("ALL") ? ends : NULL); }"""
     with tempfile.TemporaryDirectory() as name:
         place = pathlib.Path(name)
-        (place / "group.c").write_text(program)
-        flags = run("pkg-config", "--cflags", "--libs", "libdrm", "cmocka")[1].split()
-        expect(run("cc", "-D_GNU_SOURCE", "-o", place / "group", place / "group.c",
-                   ROOT / "tests/guest/common/filter.c", "-Wl,--wrap=_cmocka_run_group_tests", "-Iuapi", "-Ilibt3",
-                   f"-I{ROOT}/tests/guest/common", f"-I{ROOT}/tests/guest", *flags), 0)
-        expect(run(place / "group", env={"CMOCKA_TEST_FILTER": "none"}), 0, "passes")
-        expect(run(place / "group", env={"BAD": "1"}), 1, "passes")
-        expect(run(place / "group", env={"T3_TEST_FILTER": "no*"}), 1, "there is no test 'no\\*'")
+        flags = run("pkg-config", "--cflags", "--libs", "cmocka")[1].split()
+        for target, text in (("good", " again"), ("twice", ""), ("none", None)):
+            source = place / f"{target}.c"
+            source.write_text(program % text if text is not None else "")
+            expect(run("cc", "-o", place / target, source, ROOT / "tests/common/test.c",
+                       *[] if text is not None else [ROOT / "tests/common/main.c"],
+                       f"-I{ROOT}/tests/common", *flags), 0)
+        good = place / "good"
+        tap = {"CMOCKA_MESSAGE_OUTPUT": "TAP"}
+        expect(run(good, env=tap), 0, r"ok 1 - the first one passes\nok 2 - the second one passes\n"
+               "ok 3 - the first one again passes")
+        expect(run(good, env={"CMOCKA_TEST_FILTER": "none"}), 0, "Running 3 test")
+        expect(run(good, env={"T3_TEST_FILTER": "the_first*s"}), 0, "Running 2 test")
+        expect(run(good, env={"T3_TEST_FILTER": "no*"}), 1, "there is no test 'no\\*'", "^# the second one passes$")
+        for bad in ("BAD_BEGIN", "BAD_END"):
+            expect(run(good, env={**tap, bad: "1"}), 1, "^not ok 2 - the second one passes", "^ok 3")
+            expect(run(good, env={bad: "1", "ALL": "1"}), 1)
+        expect(run(place / "twice"), 1, "two tests have the name 'the first one passes'")
+        expect(run(place / "none"), 1, "there is no test")
+        (place / "no.c").write_text('#include "test.h"\n\nTEST("test of_faults") { }\n')
+        result = run("cc", "-fsyntax-only", place / "no.c", f"-I{ROOT}/tests/common")
+        expect(result, 1, "error: static assertion failed: .*must be a sentence", "no.c:3:1: note")
 
 
 def cores_are_bounded():
@@ -795,7 +811,7 @@ TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job, a_signal_is_i
          a_comma_in_the_build_folder_is_no_end_of_an_option, clock_has_its_rate,
          stuck_limits_follow_the_machine, try_bad_use, try_broken_build, try_test_passes,
          try_command_status, trace_is_decoded, arm64_trace_is_found, cores_are_bounded,
-         a_failed_teardown_of_a_group_fails_the_program, illegal_instructions_are_explained]
+         a_program_of_tests_says_when_it_fails, illegal_instructions_are_explained]
 # These build nothing that others use, and may run beside others. ENDS mostly wait.
 GDB = [share_and_core, core_of_any_folder, gdb_keeps_code_apart,
        gdb_shows_the_sources_of_a_copied_tree, gdb_has_the_rules_in_all_sessions, gdb_guest, gdb_device, gdb_statuses]

@@ -31,23 +31,21 @@ static unsigned long sized(unsigned long request, size_t size)
 	return _IOC(_IOC_READ | _IOC_WRITE, 'd', _IOC_NR(request), size);
 }
 
-static void test_table_is_whole(void **state)
+TEST("the table has each ioctl in the order of its number")
 {
 	size_t i;
 
-	(void)state;
 	CHECK_EQ(ROWS(ioctls), DRM_T3_IOCTL_COUNT);
 	for (i = 0; i < ROWS(ioctls); i++)
 		CHECK_EQ(_IOC_NR(ioctls[i].request), DRM_COMMAND_BASE + i);
 }
 
-static void test_unknown_numbers(void **state)
+TEST("unknown numbers are refused")
 {
 	unsigned char arg[256] = { 0 };
 	int fd = open_rank(0);
 	unsigned int nr;
 
-	(void)state;
 	for (nr = DRM_COMMAND_BASE + DRM_T3_IOCTL_COUNT; nr < DRM_COMMAND_END; nr++) {
 		CHECK_EQ(call(fd, sized(nr, 0), arg), -EINVAL);
 		CHECK_EQ(call(fd, sized(nr, sizeof(arg)), arg), -EINVAL);
@@ -56,13 +54,12 @@ static void test_unknown_numbers(void **state)
 }
 
 /* Each ioctl refuses a pointer that the caller may not use, and NULL. */
-static void test_bad_pointers(void **state)
+TEST("bad pointers are refused by each ioctl")
 {
 	void *none = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int fd = open_rank(0);
 	size_t i;
 
-	(void)state;
 	CHECK(none != MAP_FAILED);
 	for (i = 0; i < ROWS(ioctls); i++) {
 		CHECK_EQ(call(fd, ioctls[i].request, NULL), -EFAULT);
@@ -74,13 +71,12 @@ static void test_bad_pointers(void **state)
 }
 
 /* The argument of an IOWR must be writable, too. */
-static void test_read_only_argument(void **state)
+TEST("an argument that cannot be written is refused")
 {
 	struct drm_t3_bo_create *arg;
 	uint64_t before = memory_free(0);
 	int fd = open_rank(0);
 
-	(void)state;
 	arg = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(arg != MAP_FAILED);
 	arg->size = PAGE;
@@ -119,14 +115,13 @@ static int zeros_result(size_t i)
 	}
 }
 
-static void test_zeros_of_any_length(void **state)
+TEST("zeros of any length do no harm")
 {
 	static const size_t lengths[] = { 0, 1, 4, 8, 12, 16, 24, 64, 128, 512, 4096 };
 	static unsigned char arg[4096];
 	int fd = open_rank(0), wrong = 0, got;
 	size_t i, k;
 
-	(void)state;
 	for (i = 0; i < ROWS(ioctls); i++) {
 		for (k = 0; k < ROWS(lengths); k++) {
 			memset(arg, 0, sizeof(arg));
@@ -143,7 +138,7 @@ static void test_zeros_of_any_length(void **state)
 }
 
 /* A newer caller's longer struct works, also when its unknown part is not zero. */
-static void test_longer_struct(void **state)
+TEST("a newer caller's longer struct works")
 {
 	struct {
 		struct drm_t3_bo_create known;
@@ -152,7 +147,6 @@ static void test_longer_struct(void **state)
 	int fd = open_rank(0), fill;
 	size_t i;
 
-	(void)state;
 	for (fill = 0; fill < 256; fill += 255) {
 		memset(&arg, 0, sizeof(arg));
 		memset(arg.rest, fill, sizeof(arg.rest));
@@ -167,13 +161,12 @@ static void test_longer_struct(void **state)
 }
 
 /* An older caller's shorter struct reads as zeros after its end, and gets no byte too many. */
-static void test_shorter_struct(void **state)
+TEST("an older caller's shorter struct reads as zeros after its end")
 {
 	struct drm_t3_bo_create arg = { .size = 1, .flags = 0xffffffff, .handle = 0x5a5a5a5a };
 	struct drm_t3_query query = { .type = DRM_T3_QUERY_DEVICE, .data = 1 };
 	int fd = open_rank(0);
 
-	(void)state;
 	CHECK_EQ(call(fd, sized(DRM_IOCTL_T3_BO_CREATE, 8), &arg), 0);
 	CHECK_EQ(arg.size, PAGE);
 	CHECK_EQ(arg.flags, 0xffffffff);
@@ -185,13 +178,12 @@ static void test_shorter_struct(void **state)
 }
 
 /* The direction bits say what is copied. Wrong bits do no harm. */
-static void test_wrong_direction(void **state)
+TEST("wrong direction bits do no harm")
 {
 	struct drm_t3_query query = { 0 };
 	struct drm_t3_bo_create bo = { .size = PAGE };
 	int fd = open_rank(0);
 
-	(void)state;
 	CHECK_EQ(call(fd, _IOC(_IOC_WRITE, 'd', _IOC_NR(DRM_IOCTL_T3_QUERY), sizeof(query)),
 		      &query),
 		 0);
@@ -203,14 +195,13 @@ static void test_wrong_direction(void **state)
 }
 
 /* 0 .. 64 KiB of random bytes: kernel and space survive, whatever the result is. */
-static void test_random_arguments(void **state)
+TEST("the kernel and a space survive random arguments")
 {
 	unsigned char arg[160];
 	struct drm_t3_segment_map segment;
 	struct raw raw;
 	size_t i, k, round;
 
-	(void)state;
 	srandom(1);
 	raw_open(&raw, 0, PAGE);
 	segment = raw_segment(&raw);
@@ -226,17 +217,4 @@ static void test_random_arguments(void **state)
 	CHECK_EQ(raw_map(&raw, &segment), 0);
 	raw_run_epoch(&raw, 1);
 	raw_close(&raw);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_table_is_whole),	TEST(test_unknown_numbers),
-		TEST(test_bad_pointers),	TEST(test_read_only_argument),
-		TEST(test_zeros_of_any_length), TEST(test_longer_struct),
-		TEST(test_shorter_struct),	TEST(test_wrong_direction),
-		TEST(test_random_arguments),
-	};
-
-	return cmocka_run_group_tests_name("abi", tests, NULL, NULL);
 }

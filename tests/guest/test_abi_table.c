@@ -72,11 +72,10 @@ static int check_fails(const struct row *row, struct world *world, uint8_t arg[R
 
 /* ---------------------------------------------------------------------- tests */
 
-static void test_table_is_whole(void **state)
+TEST("the table has each ioctl in the order of its number")
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < DRM_T3_IOCTL_COUNT; i++) {
 		CHECK(abi_rows[i].fill);
 		CHECK_EQ(_IOC_NR(abi_rows[i].request), DRM_COMMAND_BASE + i);
@@ -102,9 +101,8 @@ static void for_each_row(int (*check)(const struct row *row, struct world *world
 	CHECK_EQ(wrong, 0);
 }
 
-static void test_exact(void **state)
+TEST("each ioctl accepts its exact struct")
 {
-	(void)state;
 	for_each_row(check_works);
 }
 
@@ -135,23 +133,21 @@ static int check_long(const struct row *row, uint8_t tail)
 	       note(row, "long", IOCTL_MAX, long_result(row, IOCTL_MAX, tail), 0);
 }
 
-static void test_long_with_zeros(void **state)
+SLOW_TEST("each ioctl accepts a longer struct that ends in zeros")
 {
 	int wrong = 0;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < DRM_T3_IOCTL_COUNT; i++)
 		wrong += check_long(&abi_rows[i], 0);
 	CHECK_EQ(wrong, 0);
 }
 
-static void test_long_with_more(void **state)
+SLOW_TEST("each ioctl accepts a longer struct that ends in other bytes")
 {
 	int wrong = 0;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < DRM_T3_IOCTL_COUNT; i++)
 		wrong += check_long(&abi_rows[i], 0xa5);
 	CHECK_EQ(wrong, 0);
@@ -190,9 +186,8 @@ static int check_short(const struct row *row, struct world *world)
 	return wrong;
 }
 
-static void test_short(void **state)
+SLOW_TEST("each ioctl handles a short struct as one that ends in zeros")
 {
-	(void)state;
 	for_each_row(check_short);
 }
 
@@ -219,9 +214,8 @@ static int check_read_only(const struct row *row, struct world *world)
 	return wrong;
 }
 
-static void test_read_only(void **state)
+TEST("each ioctl handles an argument that cannot be written")
 {
-	(void)state;
 	for_each_row(check_read_only);
 }
 
@@ -252,9 +246,8 @@ static int check_directions(const struct row *row, struct world *world)
 	       check_direction(row, world, _IOC_WRITE);
 }
 
-static void test_directions(void **state)
+TEST("each ioctl handles wrong direction bits")
 {
-	(void)state;
 	for_each_row(check_directions);
 }
 
@@ -294,9 +287,8 @@ static int check_zero_bits(const struct row *row, struct world *world)
 	return wrong + check_works(row, world);
 }
 
-static void test_zero_bits(void **state)
+SLOW_TEST("each ioctl refuses bits that must be zero")
 {
-	(void)state;
 	for_each_row(check_zero_bits);
 }
 
@@ -319,9 +311,8 @@ static int check_bad_values(const struct row *row, struct world *world)
 	return wrong + check_works(row, world);
 }
 
-static void test_bad_values(void **state)
+SLOW_TEST("each ioctl refuses values out of range")
 {
-	(void)state;
 	for_each_row(check_bad_values);
 }
 
@@ -348,23 +339,14 @@ static int check_half_there(const struct row *row, struct world *world)
 	return wrong + check_works(row, world);
 }
 
-static void test_half_mapped_arguments(void **state)
+TEST("each ioctl refuses an argument that is half unmapped")
 {
-	(void)state;
 	for_each_row(check_half_there);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_table_is_whole),	 TEST(test_exact),
-		SLOW_TEST(test_long_with_zeros), SLOW_TEST(test_long_with_more),
-		SLOW_TEST(test_short),		 TEST(test_read_only),
-		TEST(test_directions),		 SLOW_TEST(test_zero_bits),
-		SLOW_TEST(test_bad_values),	 TEST(test_half_mapped_arguments),
-	};
-
-	int ret = cmocka_run_group_tests_name("abi_table", tests, NULL, NULL);
+	int ret = test_run(NULL, NULL);
 
 	refusal_report();
 	return ret;

@@ -5,7 +5,7 @@
 
 #include "raw.h"
 
-static void test_size_is_rounded_to_pages(void **state)
+TEST("a buffer's size is rounded up to pages")
 {
 	static const uint64_t sizes[][2] = {
 		{ 1, 4096 }, { 4095, 4096 }, { 4096, 4096 }, { 4097, 8192 }, { 1048577, 1052672 },
@@ -14,7 +14,6 @@ static void test_size_is_rounded_to_pages(void **state)
 	int fd = open_rank(0);
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROWS(sizes); i++) {
 		arg = (struct drm_t3_bo_create){ .size = sizes[i][0] };
 		CHECK_EQ(call(fd, DRM_IOCTL_T3_BO_CREATE, &arg), 0);
@@ -25,25 +24,23 @@ static void test_size_is_rounded_to_pages(void **state)
 	close(fd);
 }
 
-static void test_above_the_memory_is_invalid(void **state)
+TEST("a buffer larger than the memory is invalid")
 {
 	struct drm_t3_device_info info;
 	int fd = open_rank(0);
 	uint32_t handle;
 
-	(void)state;
 	device_info(fd, &info);
 	CHECK_EQ(bo_create(fd, info.memory_size + 1, &handle), -EINVAL);
 	close(fd);
 }
 
-static void test_no_room(void **state)
+TEST("a buffer that finds no room is refused until there is room")
 {
 	struct drm_t3_device_info info;
 	int fd = open_rank(0), other = open_rank(0);
 	uint32_t small, all;
 
-	(void)state;
 	device_info(fd, &info);
 	CHECK_EQ(bo_create(fd, PAGE, &small), 0);
 	CHECK_EQ(bo_create(other, info.memory_size, &all), -ENOSPC);
@@ -54,7 +51,7 @@ static void test_no_room(void **state)
 }
 
 /* Many buffers fill the memory to the last byte, and all of it is free afterwards. */
-static void test_memory_can_be_used_up(void **state)
+TEST("memory can be used up to the last byte")
 {
 	struct drm_t3_device_info info;
 	uint32_t handles[64];
@@ -62,7 +59,6 @@ static void test_memory_can_be_used_up(void **state)
 	int fd = open_rank(0);
 	uint32_t count = 0, extra;
 
-	(void)state;
 	device_info(fd, &info);
 	left = info.memory_free;
 	for (step = info.memory_size / 2; step >= PAGE && count < ROWS(handles); step /= 2) {
@@ -81,7 +77,7 @@ static void test_memory_can_be_used_up(void **state)
 	close(fd);
 }
 
-static void test_memory_is_zeroed_for_the_next_owner(void **state)
+TEST("memory is zeroed for the next owner")
 {
 	const uint64_t size = 1 << 20;
 	uint32_t handle;
@@ -89,7 +85,6 @@ static void test_memory_is_zeroed_for_the_next_owner(void **state)
 	size_t i;
 	int fd, round;
 
-	(void)state;
 	for (round = 0; round < 3; round++) {
 		fd = open_rank(0);
 		CHECK_EQ(bo_create(fd, size, &handle), 0);
@@ -102,13 +97,12 @@ static void test_memory_is_zeroed_for_the_next_owner(void **state)
 	}
 }
 
-static void test_mmap_offset_is_of_its_file(void **state)
+TEST("a mapping offset belongs to its file")
 {
 	struct drm_t3_bo_mmap_offset good = { 0 };
 	int fd = open_rank(0), other = open_rank(0);
 	uint64_t offset;
 
-	(void)state;
 	CHECK_EQ(bo_create(fd, PAGE, &good.handle), 0);
 	/* A handle belongs to its file. */
 	CHECK_EQ(bo_offset(other, good.handle, &offset), -ENOENT);
@@ -120,26 +114,24 @@ static void test_mmap_offset_is_of_its_file(void **state)
 	close(fd);
 }
 
-static void test_close_twice(void **state)
+TEST("a handle that is closed twice is refused")
 {
 	int fd = open_rank(0);
 	uint32_t handle;
 
-	(void)state;
 	CHECK_EQ(bo_create(fd, PAGE, &handle), 0);
 	CHECK_EQ(bo_close(fd, handle), 0);
 	CHECK_EQ(bo_close(fd, handle), -EINVAL);
 	close(fd);
 }
 
-static void test_two_buffers_are_apart(void **state)
+TEST("two buffers have memory of their own")
 {
 	uint32_t handle[2];
 	uint64_t offset[2];
 	uint32_t *map[2], i;
 	int fd = open_rank(0);
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		CHECK_EQ(bo_create(fd, PAGE, &handle[i]), 0);
 		CHECK_EQ(bo_offset(fd, handle[i], &offset[i]), 0);
@@ -157,13 +149,12 @@ static void test_two_buffers_are_apart(void **state)
 }
 
 /* The end of the file frees buffers that it did not close. A mapping keeps its buffer. */
-static void test_mapping_outlives_file_and_handle(void **state)
+TEST("a mapping keeps its buffer after file and handle")
 {
 	uint64_t before = memory_free(0);
 	int fd = open_rank(0);
 	uint32_t handle, *map;
 
-	(void)state;
 	CHECK_EQ(bo_create(fd, PAGE, &handle), 0);
 	map = bo_map(fd, handle, PAGE);
 	CHECK_EQ(bo_close(fd, handle), 0);
@@ -173,21 +164,4 @@ static void test_mapping_outlives_file_and_handle(void **state)
 	CHECK_EQ(memory_free(0), before - PAGE);
 	munmap(map, PAGE);
 	CHECK_EQ(memory_free(0), before);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_size_is_rounded_to_pages),
-		TEST(test_above_the_memory_is_invalid),
-		TEST(test_no_room),
-		TEST(test_memory_can_be_used_up),
-		TEST(test_memory_is_zeroed_for_the_next_owner),
-		TEST(test_mmap_offset_is_of_its_file),
-		TEST(test_close_twice),
-		TEST(test_two_buffers_are_apart),
-		TEST(test_mapping_outlives_file_and_handle),
-	};
-
-	return cmocka_run_group_tests_name("bo", tests, NULL, NULL);
 }

@@ -11,36 +11,33 @@
 
 #define SIZE 65536u
 
-static void test_no_host_buffer(void **state)
+TEST("host buffers are refused")
 {
 	int fd = open_rank(0);
 	uint32_t handle;
 
-	(void)state;
 	CHECK_EQ(bo_create_host(fd, SIZE, &handle), -EOPNOTSUPP);
 	CHECK_EQ(bo_create_host(fd, PAGE, &handle), -EOPNOTSUPP);
 	close(fd);
 }
 
-static void test_no_space(void **state)
+TEST("spaces are refused because their event area is shared")
 {
 	struct drm_t3_space_create made;
 	int fd = open_rank(0);
 	uint32_t bo;
 
-	(void)state;
 	CHECK_EQ(bo_create(fd, SIZE, &bo), 0);
 	CHECK_EQ(space_create(fd, bo, 1, &made), -EOPNOTSUPP);
 	CHECK_EQ(bo_close(fd, bo), 0);
 	close(fd);
 }
 
-static void test_no_pages_of_others(void **state)
+TEST("pages of other drivers are refused")
 {
 	int fd = open_rank(0), dmabuf = udmabuf_create(SIZE / PAGE);
 	uint32_t handle;
 
-	(void)state;
 	CHECK_EQ(prime_import(fd, dmabuf, &handle), -EOPNOTSUPP);
 	close(dmabuf);
 	close(fd);
@@ -65,14 +62,13 @@ static void open_target(struct operand *target, int user, int dmabuf)
 }
 
 /* Rings use the DMA API's own memory. */
-static void test_jobs_within_devices(void **state)
+TEST("jobs that stay inside devices work")
 {
 	int owner = open_rank(0), user = open_rank(1);
 	struct operand own, peer, target;
 	union drm_t3_any_command command;
 	uint32_t queue;
 
-	(void)state;
 	operand_open(&peer, owner, SIZE, 1);
 	operand_open(&own, user, SIZE, 2);
 	open_target(&target, user, prime_share(owner, peer.handle));
@@ -88,21 +84,7 @@ static void test_jobs_within_devices(void **state)
 	close(owner);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_no_host_buffer),
-		TEST(test_no_space),
-		TEST(test_no_pages_of_others),
-		TEST(test_jobs_within_devices),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("bounce", tests, NULL, NULL);
 }

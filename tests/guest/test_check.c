@@ -254,9 +254,8 @@ static void by_two_ranks(void)
 	t3_device_close(peer_dev);
 }
 
-static void test_right_producers(void **state)
+TEST("correct producers are not reported")
 {
-	(void)state;
 	check_silence(by_hand);
 	check_silence(by_producers);
 	check_silence(by_two_ranks);
@@ -376,7 +375,7 @@ static void released_too_early(void)
 	CHECK_EQ(t3_release(space, EPOCH), 0);
 }
 
-static void test_mistakes(void **state)
+TEST("each mistake is reported with its place")
 {
 	static const struct mistake mistakes[] = {
 		{ twice,
@@ -403,7 +402,6 @@ static void test_mistakes(void **state)
 		{ released_too_early, { "an epoch is released that is not complete" } },
 	};
 
-	(void)state;
 	check_mistakes(mistakes, ROWS(mistakes));
 }
 
@@ -413,13 +411,12 @@ static void wait_in_vain(void)
 	CHECK_EQ(t3_wait(space, EPOCH, 0, T3_DELIVERED, t3_deadline(20000000)), -ETIMEDOUT);
 }
 
-static void test_missing(void **state)
+TEST("missing stores are reported with their tile")
 {
 	static const char *const words[] = { "T3 check: stores are missing",
 					     "t3_wait(), whose deadline has passed",
 					     "tile 1 lacks 128 of its 128 bytes", NULL };
 
-	(void)state;
 	run(wait_in_vain, "check");
 	check_words(words);
 	CHECK_EQ(outcome.status, 0);
@@ -438,13 +435,12 @@ static void go_on(void)
 	put16(aperture + seg.offset, 1);
 }
 
-static void test_continue(void **state)
+TEST("continue lets a program go on after each report")
 {
 	static const char *const words[] = { "outside every segment", "is stored again",
 					     "not aligned to its width", "less than an element",
 					     NULL };
 
-	(void)state;
 	run(go_on, "check,continue");
 	check_words(words);
 	CHECK_EQ(outcome.status, 0);
@@ -460,22 +456,11 @@ static void fault(void)
 	CHECK_EQ(found.kind, DRM_T3_FAULT_UNMAPPED);
 }
 
-static void test_off(void **state)
+TEST("a wrong store is not reported without the checker")
 {
-	(void)state;
 	run(fault, "");
 	CHECK_EQ(strlen(outcome.text), 0);
 	CHECK_EQ(outcome.status, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_right_producers), TEST(test_mistakes), TEST(test_missing),
-		TEST(test_continue),	    TEST(test_off),
-	};
-
-	return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }
 
 #else

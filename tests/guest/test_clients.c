@@ -124,9 +124,8 @@ static void guess_handles(int fd, const struct facts *facts)
 	CHECK_EQ(wrong, 0);
 }
 
-static void test_handles(void **state)
+TEST("guessed handles reach nothing of another client")
 {
-	(void)state;
 	attack_run(UID_NOBODY, guess_handles);
 	attack_run(UID_USER, guess_handles); /* nor has another file of the same user */
 }
@@ -240,9 +239,8 @@ static void mix_handles(int fd, const struct facts *facts)
 	raw_run_epoch(&own.raw, 1);
 }
 
-static void test_handles_beside_own(void **state)
+TEST("guessed handles are refused beside own ones, too")
 {
-	(void)state;
 	attack_run(UID_NOBODY, mix_handles);
 }
 
@@ -268,9 +266,8 @@ static void map_offsets(int fd, const struct facts *facts)
 	}
 }
 
-static void test_offsets(void **state)
+TEST("guessed mapping offsets reach nothing of another client")
 {
-	(void)state;
 	attack_run(UID_NOBODY, map_offsets);
 	attack_run(UID_USER, map_offsets);
 }
@@ -365,20 +362,7 @@ static void forge_descriptors(int fd, const struct facts *facts)
 	CHECK_EQ(wrong, 0);
 }
 
-static void test_forged_descriptors(void **state)
+TEST("forged descriptors are refused")
 {
-	(void)state;
 	attack_run(UID_NOBODY, forge_descriptors);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_handles),
-		TEST(test_handles_beside_own),
-		TEST(test_offsets),
-		TEST(test_forged_descriptors),
-	};
-
-	return cmocka_run_group_tests_name("clients", tests, NULL, NULL);
 }

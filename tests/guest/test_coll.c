@@ -71,38 +71,33 @@ static void run_fabrics(uint32_t collective)
 		run_fabric(collective, fabrics[i].ranks, fabrics[i].full);
 }
 
-static void test_reduce_scatter(void **state)
+SLOW_TEST("reduce-scatter gives the right result on each fabric")
 {
-	(void)state;
 	run_fabrics(T3_REDUCE_SCATTER);
 }
 
-static void test_all_gather(void **state)
+SLOW_TEST("all-gather gives the right result on each fabric")
 {
-	(void)state;
 	run_fabrics(T3_ALL_GATHER);
 }
 
-static void test_all_reduce(void **state)
+SLOW_TEST("all-reduce gives the right result on each fabric")
 {
-	(void)state;
 	run_fabrics(T3_ALL_REDUCE);
 }
 
-static void test_all_to_all(void **state)
+SLOW_TEST("all-to-all gives the right result on each fabric")
 {
-	(void)state;
 	run_fabrics(T3_ALL_TO_ALL);
 }
 
-static void test_broadcast(void **state)
+SLOW_TEST("broadcast gives the right result on each fabric")
 {
-	(void)state;
 	run_fabrics(T3_BROADCAST);
 }
 
 /* Many epochs of one plan. */
-static void test_again(void **state)
+SLOW_TEST("a plan serves many epochs")
 {
 	struct coll_job job = {
 		.desc = { .collective = T3_ALL_REDUCE, .count = 61, .op = DRM_T3_OP_ADD },
@@ -111,14 +106,13 @@ static void test_again(void **state)
 	};
 	struct coll coll;
 
-	(void)state;
 	coll_open(&coll, 4, COLL_RING);
 	coll_run(&coll, &job, 200);
 	coll_close(&coll);
 }
 
 /* An array whose chunks are longer than the longest row has two segments for each. */
-static void test_long(void **state)
+SLOW_TEST("chunks longer than the longest row have two segments each")
 {
 	struct t3_plan_desc desc = {
 		.collective = T3_BROADCAST,
@@ -133,7 +127,6 @@ static void test_long(void **state)
 	uint64_t bytes, i;
 	uint32_t r;
 
-	(void)state;
 	CHECK(whole);
 	for (i = 0; i < desc.count; i++)
 		whole[i] = (unsigned char)(i * 7 + i / 4099);
@@ -154,16 +147,4 @@ static void test_long(void **state)
 		t3_plan_destroy(coll.plan[r]);
 	coll_close(&coll);
 	free(whole);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_reduce_scatter), SLOW_TEST(test_all_gather),
-		SLOW_TEST(test_all_reduce),	SLOW_TEST(test_all_to_all),
-		SLOW_TEST(test_broadcast),	SLOW_TEST(test_again),
-		SLOW_TEST(test_long),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,40 +63,29 @@ static void run_paths(uint32_t collective)
 	run_path(collective, T3_PATH_DOORBELL);
 }
 
-static void test_reduce_scatter(void **state)
+LONG_TEST("reduce-scatter gives the right result again and again")
 {
-	(void)state;
 	run_paths(T3_REDUCE_SCATTER);
 }
 
-static void test_all_gather(void **state)
+LONG_TEST("all-gather gives the right result again and again")
 {
-	(void)state;
 	run_paths(T3_ALL_GATHER);
 }
 
-static void test_all_reduce(void **state)
+LONG_TEST("all-reduce gives the right result again and again")
 {
-	(void)state;
 	run_paths(T3_ALL_REDUCE);
 }
 
-static void test_all_to_all(void **state)
+LONG_TEST("all-to-all gives the right result again and again")
 {
-	(void)state;
 	run_paths(T3_ALL_TO_ALL);
 }
 
 /* Without TEST(): other clients of the device may take and give back memory at the same time. */
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reduce_scatter),
-		cmocka_unit_test(test_all_gather),
-		cmocka_unit_test(test_all_reduce),
-		cmocka_unit_test(test_all_to_all),
-	};
-
 	ordeal_parse(argc, argv, ITERATIONS);
-	return cmocka_run_group_tests_name("coll again", tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -131,15 +131,13 @@ static void run_all(bool full)
 	coll_close(&coll);
 }
 
-static void test_ring(void **state)
+SLOW_TEST("the device reads bound input on a ring")
 {
-	(void)state;
 	run_all(COLL_RING);
 }
 
-static void test_full(void **state)
+SLOW_TEST("the device reads bound input on a full fabric")
 {
-	(void)state;
 	run_all(COLL_FULL);
 }
 
@@ -164,7 +162,7 @@ static void destroy_plans(struct coll *coll)
 		t3_plan_destroy(coll->plan[r]);
 }
 
-static void test_errors(void **state)
+TEST("wrong arguments of a binding are refused")
 {
 	struct t3_buffer *buffer, *other, *host;
 	const struct t3_buffer *result;
@@ -173,7 +171,6 @@ static void test_errors(void **state)
 	uint64_t offset;
 	uint32_t r;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	make_plans(&coll, T3_PATH_DOORBELL);
 	plan = coll.plan[0];
@@ -204,15 +201,4 @@ static void test_errors(void **state)
 	t3_buffer_destroy(other);
 	t3_buffer_destroy(host);
 	coll_close(&coll);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_ring),
-		SLOW_TEST(test_full),
-		TEST(test_errors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

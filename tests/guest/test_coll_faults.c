@@ -71,13 +71,12 @@ static void refuse(struct coll *coll, const struct t3_plan_desc *desc, int error
 	CHECK(t3_comm_error(coll->comm[0])[0]);
 }
 
-static void test_arguments(void **state)
+TEST("wrong arguments of a plan are refused")
 {
 	struct t3_plan_desc desc;
 	struct coll coll;
 	uint32_t i;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	for (i = 0; i < 8; i++) {
 		desc = good;
@@ -105,9 +104,8 @@ static void test_arguments(void **state)
 	coll_close(&coll);
 }
 
-static void test_null(void **state)
+TEST("NULL is refused by each call")
 {
-	(void)state;
 	CHECK_EQ(t3_plan_arm(NULL), -EINVAL);
 	CHECK_EQ(t3_plan_ready(NULL, 0), -EINVAL);
 	CHECK_EQ(t3_plan_start(NULL, 0), -EINVAL);
@@ -126,14 +124,13 @@ static void test_null(void **state)
 	CHECK_EQ(t3_all_reduce(NULL, "", NULL, 1, 0, 1, 0), -EINVAL);
 }
 
-static void test_out_of_turn(void **state)
+TEST("calls out of turn are refused as busy")
 {
 	uint32_t data[65] = { 0 };
 	struct t3_view view;
 	struct t3_plan *p;
 	struct coll coll;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	make_plans(&coll, &good);
 	p = coll.plan[1];
@@ -175,14 +172,13 @@ static void test_out_of_turn(void **state)
 }
 
 /* A rank has no input of others, and an empty chunk has no place. */
-static void test_no_input(void **state)
+TEST("input that a rank does not have is out of range")
 {
 	struct t3_plan_desc desc = { .collective = T3_ALL_GATHER, .count = 3 };
 	struct t3_view view;
 	uint32_t data[4];
 	struct coll coll;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	make_plans(&coll, &desc);
 	start_all(&coll);
@@ -256,13 +252,12 @@ static void init_attempts(struct attempt *attempt, const struct coll *coll, int 
 }
 
 /* None of these errors ends the communicator. */
-static void test_disagreement(void **state)
+TEST("ranks that want different plans are told so and go on")
 {
 	struct attempt attempt[RANKS];
 	struct coll coll;
 	uint32_t r;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	init_attempts(attempt, &coll, -EINVAL);
 	attempt[2].desc.count++;
@@ -297,32 +292,8 @@ static void *plain_body(void *arg)
 	return NULL;
 }
 
-/* A plain collective with deadline 0 says what it would have waited for. */
-static void test_plain_at_once(void **state)
-{
-	struct attempt attempt[RANKS];
-	struct coll coll;
-	uint32_t r;
-
-	(void)state;
-	coll_open(&coll, RANKS, COLL_RING);
-	init_attempts(attempt, &coll, 0);
-	for (r = 0; r < RANKS; r++)
-		CHECK_EQ(pthread_create(&attempt[r].id, NULL, plain_body, &attempt[r]), 0);
-	for (r = 0; r < RANKS; r++) {
-		CHECK_EQ(pthread_join(attempt[r].id, NULL), 0);
-		CHECK_EQ(attempt[r].got, 0);
-	}
-	attempt[0].deadline_ns = 0;
-	plain_body(&attempt[0]);
-	CHECK_EQ(attempt[0].got, -ETIMEDOUT);
-	expect_text(t3_comm_error(coll.comm[0]), "all-reduce, rank 0, epoch 2: not ready");
-	expect_text(t3_comm_error(coll.comm[0]), "rank 1 has not armed it");
-	coll_close(&coll);
-}
-
 /* One rank has no memory left. All fail with its error, and can go on. */
-static void test_no_memory(void **state)
+TEST("all ranks fail with the error of one without memory")
 {
 	struct t3_plan_desc large = good;
 	struct drm_t3_device_info info;
@@ -330,7 +301,6 @@ static void test_no_memory(void **state)
 	struct coll coll;
 	uint64_t size;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	CHECK_EQ(t3_device_info(coll.dev[2], &info), 0);
 	for (size = info.memory_free; t3_buffer_create(coll.dev[2], size, &hog); size -= PAGE)
@@ -348,15 +318,37 @@ static void test_no_memory(void **state)
 	coll_close(&coll);
 }
 
+/* A plain collective with deadline 0 says what it would have waited for. */
+TEST("a plain collective with deadline 0 names what it lacks")
+{
+	struct attempt attempt[RANKS];
+	struct coll coll;
+	uint32_t r;
+
+	coll_open(&coll, RANKS, COLL_RING);
+	init_attempts(attempt, &coll, 0);
+	for (r = 0; r < RANKS; r++)
+		CHECK_EQ(pthread_create(&attempt[r].id, NULL, plain_body, &attempt[r]), 0);
+	for (r = 0; r < RANKS; r++) {
+		CHECK_EQ(pthread_join(attempt[r].id, NULL), 0);
+		CHECK_EQ(attempt[r].got, 0);
+	}
+	attempt[0].deadline_ns = 0;
+	plain_body(&attempt[0]);
+	CHECK_EQ(attempt[0].got, -ETIMEDOUT);
+	expect_text(t3_comm_error(coll.comm[0]), "all-reduce, rank 0, epoch 2: not ready");
+	expect_text(t3_comm_error(coll.comm[0]), "rank 1 has not armed it");
+	coll_close(&coll);
+}
+
 /* Three ranks give up. The one that comes then learns of it, and does not wait for them. */
-static void test_comes_late(void **state)
+TEST("a rank that comes late learns that the others gave up")
 {
 	struct attempt attempt[RANKS];
 	struct coll coll;
 	int64_t start;
 	uint32_t r;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	init_attempts(attempt, &coll, -ETIMEDOUT);
 	attempt[1].comm = NULL;
@@ -378,12 +370,11 @@ static void test_comes_late(void **state)
 	coll_close(&coll);
 }
 
-static void test_has_left(void **state)
+TEST("a rank that has left ends the others' calls")
 {
 	struct attempt attempt[RANKS];
 	struct coll coll;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	init_attempts(attempt, &coll, -EPIPE);
 	attempt[3].comm = NULL;
@@ -396,12 +387,11 @@ static void test_has_left(void **state)
 
 /* ------------------------------------------------------------------------- epochs */
 
-static void test_not_armed(void **state)
+TEST("a rank that has not armed is named")
 {
 	struct coll coll;
 	uint32_t r;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	make_plans(&coll, &good);
 	for (r = 0; r < RANKS; r++)
@@ -427,12 +417,11 @@ static void test_not_armed(void **state)
 }
 
 /* Rank 3 does not arm. Rank 2 sends to it and waits for it, and all others wait for rank 2. */
-static void test_waits_for_one_that_waits(void **state)
+TEST("the cause is named when ranks wait for one that waits")
 {
 	struct coll coll;
 	uint32_t r;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	make_plans(&coll, &good);
 	for (r = 0; r < 3; r++)
@@ -451,14 +440,13 @@ static void test_waits_for_one_that_waits(void **state)
 }
 
 /* Rank 2 is an epoch behind the others, because rank 3 has not put its part of that epoch. */
-static void test_waits_in_the_epoch_before(void **state)
+TEST("a rank that is an epoch behind is named with its cause")
 {
 	struct coll_job job = { .desc = GOOD, .ranks = RANKS, .full = true, .seed = 5 };
 	uint64_t first, count;
 	struct coll coll;
 	uint32_t r, *input;
 
-	(void)state;
 	job.desc.collective = T3_ALL_TO_ALL;
 	job.desc.op = 0;
 	coll_open(&coll, RANKS, COLL_FULL);
@@ -485,12 +473,11 @@ static void test_waits_in_the_epoch_before(void **state)
 }
 
 /* Rank 2 puts all but element 37, in chunk 2 and the second of its tiles. */
-static void test_missing(void **state)
+TEST("a missing element is named with its tile")
 {
 	uint32_t *input = coll_input(&good_job, 1, 2), r;
 	struct coll coll;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	make_plans(&coll, &good);
 	start_all(&coll);
@@ -551,20 +538,18 @@ static void leave_early(bool full)
 	coll_close(&coll);
 }
 
-static void test_leaves_early(void **state)
+TEST("a rank that leaves early ends the others' epoch")
 {
-	(void)state;
 	leave_early(COLL_RING);
 	leave_early(COLL_FULL);
 }
 
 /* A rank may leave after its result. The others have all that they need from it. */
-static void test_leaves_in_time(void **state)
+TEST("a rank that leaves after its result disturbs nobody")
 {
 	struct coll coll;
 	uint32_t r;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	make_plans(&coll, &good);
 	start_all(&coll);
@@ -586,13 +571,12 @@ static void test_leaves_in_time(void **state)
 }
 
 /* Rank 1 stores an element twice. The fault is its own, and the others learn of it. */
-static void test_stores_twice(void **state)
+TEST("a rank that stores twice faults, and the others learn of it")
 {
 	struct t3_view view;
 	struct coll coll;
 	uint32_t r, i;
 
-	(void)state;
 	coll_open(&coll, RANKS, COLL_RING);
 	make_plans(&coll, &good);
 	start_all(&coll);
@@ -651,13 +635,12 @@ static void killed_body(int sock, void *arg)
 	t3_device_close(dev);
 }
 
-static void test_killed(void **state)
+TEST("a killed rank is named to the others")
 {
 	struct killed killed = { .dir = "/tmp/coll-XXXXXX" };
 	struct child child[RANKS];
 	uint32_t r;
 
-	(void)state;
 	CHECK(mkdtemp(killed.dir));
 	for (r = 0; r < RANKS; r++) {
 		killed.rank = r;
@@ -670,29 +653,4 @@ static void test_killed(void **state)
 	for (r = 0; r < RANKS; r++)
 		CHECK_EQ(child_end(&child[r], 30000), r == 2 ? 128 + SIGKILL : 0);
 	CHECK_EQ(rmdir(killed.dir), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_arguments),
-		TEST(test_null),
-		TEST(test_out_of_turn),
-		TEST(test_no_input),
-		TEST(test_disagreement),
-		TEST(test_no_memory),
-		TEST(test_plain_at_once),
-		TEST(test_comes_late),
-		TEST(test_has_left),
-		TEST(test_not_armed),
-		TEST(test_waits_for_one_that_waits),
-		TEST(test_waits_in_the_epoch_before),
-		TEST(test_missing),
-		TEST(test_leaves_early),
-		TEST(test_leaves_in_time),
-		TEST(test_stores_twice),
-		TEST(test_killed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,43 +144,29 @@ static struct shared *share(void)
 	return shared;
 }
 
-static void test_all_gather_of_the_caller(void **state)
+SLOW_TEST("ranks meet by the caller's all-gather")
 {
 	struct shared *shared = share();
 
-	(void)state;
 	in_processes(shared, false);
 	munmap(shared, sizeof(*shared));
 }
 
 /* Twice: the port is free again at once. */
-static void test_master_address(void **state)
+SLOW_TEST("ranks meet at the master address, twice in a row")
 {
-	(void)state;
 	in_processes(NULL, false);
 	in_processes(NULL, false);
 }
 
-static void test_another_network_namespace(void **state)
+SLOW_TEST("ranks in another network namespace meet by the all-gather")
 {
 	struct shared *shared = share();
 
-	(void)state;
 	if (access("/proc/self/ns/net", F_OK)) {
 		print_message("skipped: this kernel has no network namespaces\n");
 		skip();
 	}
 	in_processes(shared, true);
 	munmap(shared, sizeof(*shared));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_all_gather_of_the_caller),
-		SLOW_TEST(test_master_address),
-		SLOW_TEST(test_another_network_namespace),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,29 +237,25 @@ static void in_processes(uint32_t ranks, bool full,
 	CHECK_EQ(rmdir(place.dir), 0);
 }
 
-static void test_without_system_calls(void **state)
+SLOW_TEST("epochs on a ring make no system call")
 {
-	(void)state;
 	in_processes(4, COLL_RING, strict_body);
 }
 
-static void test_without_system_calls_full(void **state)
+SLOW_TEST("epochs on a full fabric make no system call")
 {
-	(void)state;
 	in_processes(4, COLL_FULL, strict_body);
 }
 
-static void test_plain(void **state)
+SLOW_TEST("plain collectives of processes are right on a ring")
 {
-	(void)state;
 	in_processes(4, COLL_RING, plain_body);
 	in_processes(4, COLL_RING, in_place_body);
 	in_processes(4, COLL_RING, edges_body);
 }
 
-static void test_plain_full(void **state)
+SLOW_TEST("plain collectives of processes are right on a full fabric")
 {
-	(void)state;
 	in_processes(4, COLL_FULL, plain_body);
 	in_processes(4, COLL_FULL, edges_body);
 }
@@ -311,22 +307,8 @@ static void in_threads(uint32_t ranks, bool full,
 	CHECK_EQ(child_end(&child, LIMIT), 0);
 }
 
-static void test_threads(void **state)
+SLOW_TEST("plain collectives of threads are right")
 {
-	(void)state;
 	in_threads(4, COLL_RING, plain_body);
 	in_threads(4, COLL_FULL, plain_body);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_without_system_calls),
-		SLOW_TEST(test_without_system_calls_full),
-		SLOW_TEST(test_plain),
-		SLOW_TEST(test_plain_full),
-		SLOW_TEST(test_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

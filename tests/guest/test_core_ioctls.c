@@ -116,24 +116,6 @@ static void sweep(uid_t uid, bool received)
 	close(open_rank(0));
 }
 
-static void test_user_with_the_node(void **state)
-{
-	(void)state;
-	sweep(UID_USER, false);
-}
-
-static void test_user_with_a_descriptor(void **state)
-{
-	(void)state;
-	sweep(UID_NOBODY, true);
-}
-
-static void test_root(void **state)
-{
-	(void)state;
-	sweep(0, false);
-}
-
 /* --------------------------------------------------------- refused ioctls */
 
 /* Types whose calls the VFS implements itself, for any file. */
@@ -187,16 +169,6 @@ static void foreign_body(int sock, void *arg)
 	}
 }
 
-static void test_other_types_are_refused(void **state)
-{
-	struct sweep sweep = { .uid = UID_USER };
-	struct child child;
-
-	(void)state;
-	child_start(&child, foreign_body, &sweep);
-	CHECK_EQ(child_end(&child, 60000), 0);
-}
-
 static void check_refused(uid_t uid, bool received)
 {
 	struct sweep sweep = { .uid = uid, .received = received };
@@ -206,12 +178,20 @@ static void check_refused(uid_t uid, bool received)
 	CHECK_EQ(child_end(&child, 10000), 0);
 }
 
-static void test_get_unique_magic_and_names_are_refused(void **state)
+TEST("calls for unique names and magic numbers are refused")
 {
-	(void)state;
 	check_refused(UID_USER, false);
 	check_refused(UID_NOBODY, true);
 	check_refused(0, false);
+}
+
+TEST("ioctls of other types are refused")
+{
+	struct sweep sweep = { .uid = UID_USER };
+	struct child child;
+
+	child_start(&child, foreign_body, &sweep);
+	CHECK_EQ(child_end(&child, 60000), 0);
 }
 
 /* -------------------------------------------------- what each of them answers */
@@ -294,9 +274,8 @@ static void check_answers(uid_t uid, bool received)
 	CHECK_EQ(child_end(&child, 10000), 0);
 }
 
-static void test_answers(void **state)
+TEST("the core's harmless ioctls give their answers")
 {
-	(void)state;
 	check_answers(UID_USER, false);
 	check_answers(UID_NOBODY, false);
 	check_answers(0, false);
@@ -317,13 +296,12 @@ static void clients_body(int sock, void *arg)
 	CHECK_EQ(call(fd, DRM_IOCTL_GET_CLIENT, &client), -EINVAL);
 }
 
-static void test_clients_are_not_listed(void **state)
+TEST("clients are not listed for others")
 {
 	struct sweep sweep = { .uid = UID_USER };
 	int other = open_rank(0);
 	struct child child;
 
-	(void)state;
 	child_start(&child, clients_body, &sweep);
 	CHECK_EQ(child_end(&child, 5000), 0);
 	close(other);
@@ -409,12 +387,11 @@ static void compat_body(int sock, void *arg)
 	}
 }
 
-static void test_32_bit_entry(void **state)
+TEST("the 32-bit entry refuses and answers the same")
 {
 	struct sweep sweep = { .uid = UID_USER };
 	struct child child;
 
-	(void)state;
 	child_start(&child, probe32_body, NULL);
 	if (child_end(&child, 5000)) {
 		fprintf(stderr,
@@ -425,18 +402,17 @@ static void test_32_bit_entry(void **state)
 	CHECK_EQ(child_end(&child, 10000), 0);
 }
 
-int main(void)
+SLOW_TEST("the core's ioctls answer the node's user as listed")
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_get_unique_magic_and_names_are_refused),
-		TEST(test_other_types_are_refused),
-		TEST(test_answers),
-		TEST(test_clients_are_not_listed),
-		TEST(test_32_bit_entry),
-		SLOW_TEST(test_user_with_the_node),
-		SLOW_TEST(test_user_with_a_descriptor),
-		SLOW_TEST(test_root),
-	};
+	sweep(UID_USER, false);
+}
 
-	return cmocka_run_group_tests_name("core_ioctls", tests, NULL, NULL);
+SLOW_TEST("the core's ioctls answer one with a descriptor as listed")
+{
+	sweep(UID_NOBODY, true);
+}
+
+SLOW_TEST("the core's ioctls answer root as listed")
+{
+	sweep(0, false);
 }

@@ -38,14 +38,13 @@ static void unprivileged(int sock, void *arg)
 }
 
 /* Also when the administrator has opened the mount to all. */
-static void test_root_only(void **state)
+TEST("debugfs is for root alone")
 {
 	struct stat file, mount;
 	struct child child;
 	char path[128];
 	size_t i;
 
-	(void)state;
 	CHECK_EQ(stat("/sys/kernel/debug", &mount), 0);
 	CHECK_EQ(chmod("/sys/kernel/debug", 0755), 0);
 	child_start(&child, unprivileged, NULL);
@@ -62,7 +61,7 @@ static void test_root_only(void **state)
 	CHECK_EQ(file.st_mode & 07777, 0200);
 }
 
-static void test_spaces(void **state)
+TEST("spaces are listed with their routes and segments")
 {
 	struct drm_t3_segment_map segment;
 	struct raw raw, peer;
@@ -70,7 +69,6 @@ static void test_spaces(void **state)
 	const char *text;
 	uint32_t import;
 
-	(void)state;
 	CHECK_EQ(*debugfs_read(0, "spaces"), 0);
 	raw_open(&raw, 0, PAGE);
 	raw_open(&peer, 1, 2 * PAGE);
@@ -101,14 +99,13 @@ static void test_spaces(void **state)
 }
 
 /* A route by key has no grant of this machine's that could have been revoked. */
-static void test_routes_by_key(void **state)
+TEST("a route by key is listed as such")
 {
 	struct drm_t3_key key;
 	struct raw raw, peer;
 	uint32_t import, grant;
 	char pattern[96];
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_open(&peer, 1, PAGE);
 	CHECK_EQ(raw_key_export(&peer, 1, 1u << DRM_T3_OP_ADD, &key, &grant), 0);
@@ -121,12 +118,11 @@ static void test_routes_by_key(void **state)
 	raw_close(&peer);
 }
 
-static void test_progress_and_faults(void **state)
+TEST("progress and faults of a space are listed")
 {
 	struct drm_t3_segment_map segment;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	segment = raw_segment(&raw);
 	CHECK_EQ(raw_map(&raw, &segment), 0);
@@ -144,13 +140,12 @@ static void test_progress_and_faults(void **state)
 }
 
 /* 3 rows of 48 bytes in tiles of 2 x 32, three updates: all but two expect another sum. */
-static void test_tiles(void **state)
+TEST("tiles are listed with what they lack")
 {
 	struct drm_t3_segment_map segment;
 	const char *text;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	segment = raw_segment(&raw);
 	segment.rows = 3;
@@ -181,12 +176,11 @@ static void test_tiles(void **state)
 }
 
 /* What an earlier epoch has delivered is waited for again. */
-static void test_tiles_of_a_later_epoch(void **state)
+TEST("tiles of a later epoch are listed as open again")
 {
 	struct drm_t3_segment_map segment;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	segment = raw_segment(&raw);
 	CHECK_EQ(raw_map(&raw, &segment), 0);
@@ -198,13 +192,12 @@ static void test_tiles_of_a_later_epoch(void **state)
 }
 
 /* 32 tiles, of which 16 are shown. */
-static void test_many_tiles(void **state)
+TEST("only the first 16 of many tiles are listed")
 {
 	struct drm_t3_segment_map segment;
 	const char *text;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	segment = raw_segment(&raw);
 	segment.tile_rows = 1;
@@ -227,13 +220,12 @@ static void test_many_tiles(void **state)
 }
 
 /* Waits for a target that has not armed. It gives up when the link loses all packets. */
-static void test_a_dead_link(void **state)
+TEST("a dead link is shown with the space that waits for it")
 {
 	struct t3_cmd_inject down = { .kind = T3_INJECT_LINK_DOWN, .rank = 0, .peer = 1 };
 	struct drm_t3_segment_map segment;
 	struct raw source, target;
 
-	(void)state;
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
 	raw_map_local(&target);
@@ -312,11 +304,10 @@ static const char *queues_with(const char *pattern)
 	return text;
 }
 
-static void test_queues(void **state)
+TEST("queues are listed with their jobs")
 {
 	struct user u;
 
-	(void)state;
 	user_open(&u, 2);
 	debugfs_expect(debugfs_read(0, "queues"),
 		       "queue=0 priority=2 state=IDLE head=0 tail=0 jobs=0 context=*");
@@ -335,7 +326,7 @@ static void test_queues(void **state)
 	user_close(&u);
 }
 
-static void test_memory(void **state)
+TEST("memory is listed to the byte")
 {
 	uint64_t size = debugfs_number(0, "memory", "size");
 	uint64_t used = debugfs_number(0, "memory", "used");
@@ -343,7 +334,6 @@ static void test_memory(void **state)
 	struct raw raw;
 	char line[128];
 
-	(void)state;
 	raw_open(&raw, 0, 4 * PAGE);
 	device_info(raw.fd, &info);
 	CHECK_EQ(info.memory_size, size);
@@ -361,13 +351,12 @@ static void test_memory(void **state)
 	CHECK_EQ(debugfs_number(0, "memory", "used"), used);
 }
 
-static void test_counters(void **state)
+TEST("counters are those of the device")
 {
 	uint64_t stores = debugfs_number(0, "counters", "STORES");
 	uint64_t triggers = debugfs_number(0, "counters", "TRIGGERS");
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	raw_run_epoch(&raw, 1);
@@ -377,7 +366,7 @@ static void test_counters(void **state)
 	CHECK_EQ(debugfs_count(debugfs_read(0, "counters"), "*=*"), T3_COUNTER_COUNT + 1);
 }
 
-static void test_resets_of_a_queue(void **state)
+TEST("a queue's reset is counted")
 {
 	uint64_t queue = debugfs_number(0, "resets", "queue");
 	uint64_t timeouts = debugfs_number(0, "resets", "timeouts");
@@ -385,7 +374,6 @@ static void test_resets_of_a_queue(void **state)
 	unsigned int before;
 	struct user u;
 
-	(void)state;
 	before = parameter_set("job_timeout_ms", 100);
 	user_open(&u, 0);
 	parameter_set("job_timeout_ms", before);
@@ -400,7 +388,7 @@ static void test_resets_of_a_queue(void **state)
 }
 
 /* A queue that stopped at a command is set up again, and no time was up. */
-static void test_recoveries_are_no_timeouts(void **state)
+TEST("recoveries are not counted as timeouts")
 {
 	uint64_t queue = debugfs_number(0, "resets", "queue");
 	uint64_t timeouts = debugfs_number(0, "resets", "timeouts");
@@ -408,7 +396,6 @@ static void test_recoveries_are_no_timeouts(void **state)
 	struct drm_t3_device_info info;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	device_info(u.fd, &info);
 	poison.value = info.memory_size;
@@ -422,7 +409,7 @@ static void test_recoveries_are_no_timeouts(void **state)
 	user_close(&u);
 }
 
-static void test_reset_refuses(void **state)
+TEST("the reset file refuses other words")
 {
 	static const char *const bad[] = {
 		"",	     "1",     "functio",	  "function ",
@@ -431,7 +418,6 @@ static void test_reset_refuses(void **state)
 	uint64_t before = debugfs_number(0, "resets", "function");
 	size_t i;
 
-	(void)state;
 	for (i = 1; i < ROWS(bad); i++)
 		CHECK_EQ(debugfs_write(0, "reset", bad[i]), -EINVAL);
 	CHECK_EQ(debugfs_number(0, "resets", "function"), before);
@@ -440,7 +426,7 @@ static void test_reset_refuses(void **state)
 /*
  * All spaces and jobs of the device are lost, their owners get errors, and then it works as before.
  */
-static void test_reset(void **state)
+TEST("a reset ends all spaces and jobs, and new ones work")
 {
 	uint64_t before = debugfs_number(0, "resets", "function");
 	struct drm_t3_segment_map segment;
@@ -448,7 +434,6 @@ static void test_reset(void **state)
 	struct raw raw;
 	struct user u;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	segment = raw_segment(&raw);
 	CHECK_EQ(raw_map(&raw, &segment), 0);
@@ -484,14 +469,13 @@ static void test_reset(void **state)
  * The folder disappears with the device, even if files in it are open, and a new device makes a new
  * one.
  */
-static void test_unbind_and_bind(void **state)
+SLOW_TEST("the folder goes and comes with the device")
 {
 	char bdf[32], path[128];
 	struct raw raw;
 	char byte;
 	int fd;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	debugfs_path(0, "spaces", path, sizeof(path));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -506,33 +490,7 @@ static void test_unbind_and_bind(void **state)
 	raw_close(&raw);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_root_only),
-		TEST(test_spaces),
-		TEST(test_routes_by_key),
-		TEST(test_progress_and_faults),
-		TEST(test_tiles),
-		TEST(test_tiles_of_a_later_epoch),
-		TEST(test_many_tiles),
-		TEST(test_a_dead_link),
-		TEST(test_queues),
-		TEST(test_memory),
-		TEST(test_counters),
-		TEST(test_resets_of_a_queue),
-		TEST(test_recoveries_are_no_timeouts),
-		TEST(test_reset_refuses),
-		TEST(test_reset),
-		SLOW_TEST(test_unbind_and_bind),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("debugfs", tests, NULL, NULL);
 }

@@ -5,38 +5,33 @@
 #include "peer.h"
 #include "raw.h"
 
-static void test_store(void **state)
+TEST("DMA segments deliver STORE updates")
 {
-	(void)state;
 	peer_run_all(DRM_T3_SEGMENT_DMA, DRM_T3_OP_STORE);
 }
 
-static void test_add(void **state)
+TEST("DMA segments deliver ADD updates")
 {
-	(void)state;
 	peer_run_all(DRM_T3_SEGMENT_DMA, DRM_T3_OP_ADD);
 }
 
-static void test_min(void **state)
+TEST("DMA segments deliver MIN updates")
 {
-	(void)state;
 	peer_run_all(DRM_T3_SEGMENT_DMA, DRM_T3_OP_MIN);
 }
 
-static void test_max(void **state)
+TEST("DMA segments deliver MAX updates")
 {
-	(void)state;
 	peer_run_all(DRM_T3_SEGMENT_DMA, DRM_T3_OP_MAX);
 }
 
 /* Nothing of a tile is sent before its last byte, and then this tile alone. */
-static void test_tile_by_tile(void **state)
+TEST("a tile is sent after its last byte, and alone")
 {
 	struct drm_t3_segment_map segment;
 	volatile uint32_t *memory;
 	struct raw source, target;
 
-	(void)state;
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
 	raw_map_local(&target);
@@ -60,13 +55,12 @@ static void test_tile_by_tile(void **state)
 }
 
 /* A -> B -> C: B adds its own update, tile by tile, and sends the sum on. */
-static void test_chain_of_three(void **state)
+TEST("a chain of three adds up tile by tile")
 {
 	struct drm_t3_segment_map segment;
 	struct raw space[3];
 	uint32_t i, epoch;
 
-	(void)state;
 	if (guest_ranks() < 3)
 		skip();
 	for (i = 0; i < 3; i++)
@@ -99,14 +93,13 @@ static void test_chain_of_three(void **state)
 }
 
 /* 4096 packets: the work takes longer than one access of the CPU. */
-static void test_large_tiles(void **state)
+TEST("large tiles arrive although they take longer than an access")
 {
 	const uint64_t size = 4 << 20;
 	struct drm_t3_segment_map segment;
 	struct raw source, target;
 	uint32_t bo, i, *image;
 
-	(void)state;
 	raw_open(&source, 0, size);
 	raw_open(&target, 1, size);
 	segment = raw_segment(&target);
@@ -137,13 +130,12 @@ static void test_large_tiles(void **state)
 }
 
 /* Two spaces of rank 1, bytes, three tiles a block: both get a block, or none does. */
-static void test_blocks_to_several(void **state)
+TEST("a block for several targets goes to both or to none")
 {
 	struct drm_t3_segment_map segment;
 	struct raw source, target[2];
 	uint32_t imports[2], i;
 
-	(void)state;
 	raw_open(&source, 0, PAGE);
 	for (i = 0; i < 2; i++) {
 		raw_open(&target[i], 1, PAGE);
@@ -191,16 +183,4 @@ static void test_blocks_to_several(void **state)
 	}
 	CHECK_EQ(source.memory[9], 9 * 7 + 1);
 	raw_close(&source);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_store),	 TEST(test_add),
-		TEST(test_min),		 TEST(test_max),
-		TEST(test_tile_by_tile), TEST(test_chain_of_three),
-		TEST(test_large_tiles),	 TEST(test_blocks_to_several),
-	};
-
-	return cmocka_run_group_tests_name("dma", tests, NULL, NULL);
 }

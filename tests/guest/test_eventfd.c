@@ -62,12 +62,11 @@ static void check_quiet(int event)
 	CHECK_EQ(poll(&poller, 1, 50), 0);
 }
 
-static void test_wrong_arguments(void **state)
+TEST("wrong arguments are refused")
 {
 	struct drm_t3_space_eventfd good = { .segment_mask = 1 };
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	const struct deviation rows[] = {
 		BAD(drm_t3_space_eventfd, space, 0, ENOENT),
@@ -90,12 +89,11 @@ static void test_wrong_arguments(void **state)
 	close_fixture(&f);
 }
 
-static void test_64_masks(void **state)
+TEST("a space has at most 64 masks")
 {
 	struct fixture f;
 	uint64_t mask;
 
-	(void)state;
 	open_fixture(&f);
 	for (mask = 1; mask <= EVENTFDS; mask++)
 		CHECK_EQ(set(&f.raw, mask, f.event), 0);
@@ -106,12 +104,11 @@ static void test_64_masks(void **state)
 	close_fixture(&f);
 }
 
-static void test_once_per_epoch(void **state)
+TEST("an eventfd counts once per epoch")
 {
 	struct fixture f;
 	uint32_t epoch;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(set(&f.raw, 3, f.event), 0);
 	for (epoch = 1; epoch <= 5; epoch++) {
@@ -126,12 +123,11 @@ static void test_once_per_epoch(void **state)
 	close_fixture(&f);
 }
 
-static void test_each_mask_has_its_own(void **state)
+TEST("each mask has an eventfd of its own")
 {
 	int second = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(set(&f.raw, 1, f.event), 0);
 	CHECK_EQ(set(&f.raw, 2, second), 0);
@@ -146,11 +142,10 @@ static void test_each_mask_has_its_own(void **state)
 	close_fixture(&f);
 }
 
-static void test_nothing_after_removal(void **state)
+TEST("a removed eventfd is silent")
 {
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(set(&f.raw, 1, f.event), 0);
 	CHECK_EQ(set(&f.raw, 1, -1), 0);
@@ -160,11 +155,10 @@ static void test_nothing_after_removal(void **state)
 	close_fixture(&f);
 }
 
-static void test_fault_signals_once(void **state)
+TEST("a fault signals once until the reset")
 {
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(set(&f.raw, 1, f.event), 0);
 	raw_arm(&f.raw, 1);
@@ -182,11 +176,10 @@ static void test_fault_signals_once(void **state)
 	close_fixture(&f);
 }
 
-static void test_destroy_signals(void **state)
+TEST("the end of the space signals")
 {
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(set(&f.raw, 1, f.event), 0);
 	CHECK_EQ(space_destroy(f.raw.fd, f.raw.space), 0);
@@ -194,11 +187,10 @@ static void test_destroy_signals(void **state)
 	close_fixture(&f);
 }
 
-static void test_file_end_signals(void **state)
+TEST("the end of the file signals")
 {
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(set(&f.raw, 1, f.event), 0);
 	raw_unmap(&f.raw);
@@ -208,12 +200,11 @@ static void test_file_end_signals(void **state)
 }
 
 /* The space holds the eventfd, because its number may later mean another file. */
-static void test_descriptor_closed_early(void **state)
+TEST("a descriptor that was closed early still signals")
 {
 	struct fixture f;
 	int copy;
 
-	(void)state;
 	open_fixture(&f);
 	copy = dup(f.event);
 	CHECK_EQ(set(&f.raw, 1, copy), 0);
@@ -222,17 +213,4 @@ static void test_descriptor_closed_early(void **state)
 	raw_fill(&f.raw, 0, RAW_SEGMENT_BYTES, 1);
 	CHECK_EQ(count(f.event), 1);
 	close_fixture(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_wrong_arguments),	    TEST(test_64_masks),
-		TEST(test_once_per_epoch),	    TEST(test_each_mask_has_its_own),
-		TEST(test_nothing_after_removal),   TEST(test_fault_signals_once),
-		TEST(test_destroy_signals),	    TEST(test_file_end_signals),
-		TEST(test_descriptor_closed_early),
-	};
-
-	return cmocka_run_group_tests_name("eventfd", tests, NULL, NULL);
 }

@@ -102,14 +102,13 @@ static void be_in_the_group(int sock, void *arg)
 	t3_device_close(dev);
 }
 
-static void test_permission(void **state)
+TEST("a node without permission is explained")
 {
 	static void (*const bodies[])(int, void *) = { be_a_stranger, be_new_in_the_group,
 						       be_in_the_group };
 	struct child child;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROWS(bodies); i++) {
 		child_start(&child, bodies[i], NULL);
 		CHECK_EQ(child_end(&child, 20000), 0);
@@ -118,12 +117,11 @@ static void test_permission(void **state)
 
 /* -------------------------------------------------------------------- devices */
 
-static void test_no_such_device(void **state)
+TEST("a device that does not exist is explained")
 {
 	struct t3_device *dev;
 	char words[64];
 
-	(void)state;
 	snprintf(words, sizeof(words), "%s (index ", guest_node(1));
 	CHECK_EQ(t3_device_open_index(77, &dev), -ENODEV);
 	check_device(NULL, -ENODEV, "no such T3 device: there are /dev/accel/accel");
@@ -226,13 +224,12 @@ static void be_allowed_one(int sock, void *arg)
 	check_said(" (owner root, ");
 }
 
-static void test_some_nodes(void **state)
+SLOW_TEST("programs that see only some nodes are told so")
 {
 	static void (*const bodies[])(int, void *) = { be_in_a_container, be_allowed_one };
 	struct child child;
 	size_t i;
 
-	(void)state;
 	check_status("t3 gemm-rs --devices 0,2 --shape 64x64x64 2>&1",
 		     "--devices: 2 (rank 2) and 0 (rank 0) have no link: in a ring", 2);
 	for (i = 0; i < ROWS(bodies); i++) {
@@ -248,34 +245,6 @@ static void write_file(const char *path, const char *text)
 	CHECK(file);
 	CHECK(fputs(text, file) >= 0);
 	CHECK_EQ(fclose(file), 0);
-}
-
-/* When all functions are unbound, the text is about the first one. */
-static void test_no_driver(void **state)
-{
-	char bdf[GUEST_MAX_RANKS][32], words[128], path[80];
-	uint32_t ranks = guest_ranks(), i;
-
-	(void)state;
-	for (i = 0; i < ranks; i++)
-		driver_unbind(i, bdf[i], sizeof(bdf[i]));
-	snprintf(words, sizeof(words), "no driver is bound to %s: the kernel's log says why",
-		 bdf[0]);
-	check_device(NULL, -ENODEV, words);
-	CHECK_EQ(system("modprobe vfio-pci"), 0);
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver_override", bdf[0]);
-	write_file(path, "vfio-pci");
-	write_file("/sys/bus/pci/drivers/vfio-pci/bind", bdf[0]);
-	snprintf(words, sizeof(words), "%s is bound to the driver vfio-pci, not to t3", bdf[0]);
-	check_device(NULL, -ENODEV, words);
-	write_file("/sys/bus/pci/drivers/vfio-pci/unbind", bdf[0]);
-	write_file(path, "\n");
-	CHECK_EQ(module_unload(), 0);
-	snprintf(words, sizeof(words), "the driver of %s is not loaded: `modprobe t3`", bdf[0]);
-	check_device(NULL, -ENODEV, words);
-	check_command("t3 info 2>&1", words);
-	check_command("t3 gemm-rs --ranks 2 2>&1", words);
-	module_load();
 }
 
 /* --------------------------------------------------------------------- spaces */
@@ -299,7 +268,7 @@ static void check_space(const struct t3_space *space, int error, const char *wor
 	check_said(words);
 }
 
-static void test_waits(void **state)
+TEST("a wait that fails names the tile and what it lacks")
 {
 	unsigned char image[1024] = { 0 };
 	struct t3_device *dev;
@@ -309,7 +278,6 @@ static void test_waits(void **state)
 	uint64_t tile;
 	int ret;
 
-	(void)state;
 	CHECK_EQ(t3_device_open(guest_node(0), &dev), 0);
 	CHECK_EQ(t3_buffer_create(dev, SIZE, &buffer), 0);
 	CHECK_EQ(t3_space_create(dev, buffer, 64, &space), 0);
@@ -336,12 +304,29 @@ static void test_waits(void **state)
 	t3_device_close(dev);
 }
 
-int main(void)
+/* When all functions are unbound, the text is about the first one. */
+TEST("a missing or other driver is explained")
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_permission), TEST(test_no_such_device), SLOW_TEST(test_some_nodes),
-		TEST(test_waits),      TEST(test_no_driver),
-	};
+	char bdf[GUEST_MAX_RANKS][32], words[128], path[80];
+	uint32_t ranks = guest_ranks(), i;
 
-	return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
+	for (i = 0; i < ranks; i++)
+		driver_unbind(i, bdf[i], sizeof(bdf[i]));
+	snprintf(words, sizeof(words), "no driver is bound to %s: the kernel's log says why",
+		 bdf[0]);
+	check_device(NULL, -ENODEV, words);
+	CHECK_EQ(system("modprobe vfio-pci"), 0);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver_override", bdf[0]);
+	write_file(path, "vfio-pci");
+	write_file("/sys/bus/pci/drivers/vfio-pci/bind", bdf[0]);
+	snprintf(words, sizeof(words), "%s is bound to the driver vfio-pci, not to t3", bdf[0]);
+	check_device(NULL, -ENODEV, words);
+	write_file("/sys/bus/pci/drivers/vfio-pci/unbind", bdf[0]);
+	write_file(path, "\n");
+	CHECK_EQ(module_unload(), 0);
+	snprintf(words, sizeof(words), "the driver of %s is not loaded: `modprobe t3`", bdf[0]);
+	check_device(NULL, -ENODEV, words);
+	check_command("t3 info 2>&1", words);
+	check_command("t3 gemm-rs --ranks 2 2>&1", words);
+	module_load();
 }

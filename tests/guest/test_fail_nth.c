@@ -139,13 +139,12 @@ static int try_row(const struct row *row)
 	return t.wrong;
 }
 
-static void test_rows(void **state)
+SLOW_TEST("each ioctl survives each failing allocation")
 {
 	struct world first;
 	int wrong = 0;
 	size_t i;
 
-	(void)state;
 	need_fail_nth();
 	/*
 	 * The group's end also closes what was open when this program began, so its numbers change
@@ -481,40 +480,26 @@ static void try_sequence(const char *name, int (*run)(void))
 	print_message("# %s: %u points, %u fail\n", name, n - 1, failed);
 }
 
-static void test_space(void **state)
+SLOW_TEST("a space's life survives each failing allocation")
 {
-	(void)state;
 	need_fail_nth();
 	try_sequence("space", run_space);
 }
 
-static void test_grant(void **state)
+SLOW_TEST("a grant's life survives each failing allocation")
 {
-	(void)state;
 	need_fail_nth();
 	try_sequence("grant", run_grant);
 }
 
-static void test_queue(void **state)
+SLOW_TEST("a queue's life survives each failing allocation")
 {
-	(void)state;
 	need_fail_nth();
 	try_sequence("queue", run_queue);
 }
 
-static void test_share(void **state)
+SLOW_TEST("a shared buffer's life survives each failing allocation")
 {
-	(void)state;
 	need_fail_nth();
 	try_sequence("share", run_share);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_rows),  SLOW_TEST(test_space), SLOW_TEST(test_grant),
-		SLOW_TEST(test_queue), SLOW_TEST(test_share),
-	};
-
-	return cmocka_run_group_tests_name("fail_nth", tests, NULL, NULL);
 }

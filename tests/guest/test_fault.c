@@ -217,12 +217,11 @@ static void check_row(const struct raw *raw, const struct row *row)
 	CHECK_EQ(space_reset(raw->fd, raw->space), 0);
 }
 
-static void test_each_wrong_access(void **state)
+TEST("each wrong access raises a fault with an exact record")
 {
 	struct raw raw;
 	size_t i;
 
-	(void)state;
 	open_segment(&raw, TILE);
 	for (i = 0; i < ROWS(rows); i++)
 		check_row(&raw, &rows[i]);
@@ -230,20 +229,19 @@ static void test_each_wrong_access(void **state)
 }
 
 /* Tiles of 44 bytes: bytes 40 .. 47 are in two of them. */
-static void test_store_over_a_tile_edge(void **state)
+TEST("a store over the edge of a tile faults")
 {
 	static const struct row row = {
 		"tile edge", over_the_edge, DRM_T3_FAULT_TILE_CROSS, 2, NONE32, 40, false,
 	};
 	struct raw raw;
 
-	(void)state;
 	open_segment(&raw, 44);
 	check_row(&raw, &row);
 	raw_close(&raw);
 }
 
-static void test_store_after_complete(void **state)
+TEST("a store after COMPLETE faults")
 {
 	static const struct row row = {
 		"after complete", NULL, DRM_T3_FAULT_NOT_ARMED, 2, NONE32, 0, false,
@@ -251,7 +249,6 @@ static void test_store_after_complete(void **state)
 	uint32_t i, col;
 	struct raw raw;
 
-	(void)state;
 	open_segment(&raw, TILE);
 	raw_arm(&raw, EPOCH);
 	for (i = 0; i < 4; i++)
@@ -264,7 +261,7 @@ static void test_store_after_complete(void **state)
 }
 
 /* After RELEASE only the next epoch may be armed. */
-static void test_epochs_in_order(void **state)
+TEST("only the next epoch may be armed")
 {
 	static const struct row row = {
 		"skipped epoch", NULL, DRM_T3_FAULT_BAD_ARM, NONE32, NONE32, NONE64, false,
@@ -273,7 +270,6 @@ static void test_epochs_in_order(void **state)
 	struct raw raw;
 	size_t i;
 
-	(void)state;
 	open_segment(&raw, TILE);
 	for (i = 0; i < ROWS(wrong); i++) {
 		check_works(&raw, EPOCH);
@@ -285,14 +281,13 @@ static void test_epochs_in_order(void **state)
 }
 
 /* The first record stays; later faults are counted. */
-static void test_first_fault_is_kept(void **state)
+TEST("the first fault is kept")
 {
 	static const struct row row = {
 		"first", NULL, DRM_T3_FAULT_WIDTH, 2, NONE32, 4, false,
 	};
 	struct raw raw;
 
-	(void)state;
 	open_segment(&raw, TILE);
 	raw_arm(&raw, EPOCH);
 	put8(raw.aperture + 4, 1);
@@ -302,26 +297,6 @@ static void test_first_fault_is_kept(void **state)
 	CHECK_EQ(raw.events->faults, 1);
 	CHECK_EQ(raw.events->dropped, 2);
 	raw_close(&raw);
-}
-
-/* A fault concerns one space. Its neighbour in the same file goes on. */
-static void test_other_spaces_go_on(void **state)
-{
-	struct raw bad, good;
-
-	(void)state;
-	open_segment(&bad, TILE);
-	raw_create(&good, bad.fd, PAGE);
-	raw_map_local(&good);
-	raw_arm(&bad, EPOCH);
-	raw_arm(&good, 1);
-	put8(bad.aperture, 1);
-	raw_fill(&good, 0, RAW_SEGMENT_BYTES, 2);
-	CHECK_EQ(raw_state(&bad), DRM_T3_SPACE_FAULTED);
-	CHECK_EQ(raw_state(&good), DRM_T3_SPACE_COMPLETE);
-	CHECK_EQ(good.events->faults, 0);
-	raw_destroy(&good);
-	raw_close(&bad);
 }
 
 /* --------------------------------------------------------------- memcpy() */
@@ -379,22 +354,6 @@ static void check_memcpy(struct raw *raw, copy_fn *copy, uint32_t offset, uint32
 	CHECK_EQ(raw_unmap_segment(raw, 0), 0);
 }
 
-static void test_memcpy_never_gives_a_wrong_sum(void **state)
-{
-	copy_fn *copy = (copy_fn *)dlsym(RTLD_DEFAULT, "memcpy");
-	uint32_t offset, bytes, faults = 0;
-	struct raw raw;
-
-	(void)state;
-	CHECK(copy); /* not the compiler's own */
-	raw_open(&raw, 0, PAGE);
-	for (offset = 0; offset <= 12; offset += 4)
-		for (bytes = 4; bytes <= LONGEST; bytes += bytes < 160 ? 4 : 76)
-			check_memcpy(&raw, copy, offset, bytes, &faults);
-	CHECK(faults > 0);
-	raw_close(&raw);
-}
-
 /* As memcpy() under KVM: the first bytes, then an instruction that the processor refuses. */
 static void *copy_and_stop(void *to, const void *from, size_t bytes)
 {
@@ -407,27 +366,13 @@ static void *copy_and_stop(void *to, const void *from, size_t bytes)
 	return to;
 }
 
-static void test_refused_store_completes_nothing(void **state)
-{
-	uint32_t faults = 0;
-	struct raw raw;
-
-	(void)state;
-	raw_open(&raw, 0, PAGE);
-	check_memcpy(&raw, copy_and_stop, 0, 4, &faults);
-	check_memcpy(&raw, copy_and_stop, 0, 64, &faults);
-	CHECK_EQ(faults, 0);
-	raw_close(&raw);
-}
-
 /* Reading the doorbell page 40 times raises 40 faults. The last 16 are in their places. */
-static void test_ring_of_faults(void **state)
+TEST("the ring keeps the last 16 faults")
 {
 	struct drm_t3_fault first, fault;
 	struct raw raw;
 	uint32_t k;
 
-	(void)state;
 	open_segment(&raw, TILE);
 	raw_arm(&raw, EPOCH);
 	put8(raw.aperture + 3, 1);
@@ -449,16 +394,61 @@ static void test_ring_of_faults(void **state)
 	raw_close(&raw);
 }
 
+/* A fault concerns one space. Its neighbour in the same file goes on. */
+TEST("other spaces go on after a fault")
+{
+	struct raw bad, good;
+
+	open_segment(&bad, TILE);
+	raw_create(&good, bad.fd, PAGE);
+	raw_map_local(&good);
+	raw_arm(&bad, EPOCH);
+	raw_arm(&good, 1);
+	put8(bad.aperture, 1);
+	raw_fill(&good, 0, RAW_SEGMENT_BYTES, 2);
+	CHECK_EQ(raw_state(&bad), DRM_T3_SPACE_FAULTED);
+	CHECK_EQ(raw_state(&good), DRM_T3_SPACE_COMPLETE);
+	CHECK_EQ(good.events->faults, 0);
+	raw_destroy(&good);
+	raw_close(&bad);
+}
+
+TEST("memcpy never gives a wrong sum")
+{
+	copy_fn *copy = (copy_fn *)dlsym(RTLD_DEFAULT, "memcpy");
+	uint32_t offset, bytes, faults = 0;
+	struct raw raw;
+
+	CHECK(copy); /* not the compiler's own */
+	raw_open(&raw, 0, PAGE);
+	for (offset = 0; offset <= 12; offset += 4)
+		for (bytes = 4; bytes <= LONGEST; bytes += bytes < 160 ? 4 : 76)
+			check_memcpy(&raw, copy, offset, bytes, &faults);
+	CHECK(faults > 0);
+	raw_close(&raw);
+}
+
+TEST("a refused store completes nothing")
+{
+	uint32_t faults = 0;
+	struct raw raw;
+
+	raw_open(&raw, 0, PAGE);
+	check_memcpy(&raw, copy_and_stop, 0, 4, &faults);
+	check_memcpy(&raw, copy_and_stop, 0, 64, &faults);
+	CHECK_EQ(faults, 0);
+	raw_close(&raw);
+}
+
 #ifdef __x86_64__
 #define NOT_CANONICAL (1ull << 63)
 
 /* The kernel logs the end of such a program. check_kernel_log() looks for faults of the kernel. */
-static void test_fault_of_a_program_is_none_of_the_kernel(void **state)
+TEST("a program's fault is none of the kernel's")
 {
 	pid_t pid = fork();
 	int status;
 
-	(void)state;
 	CHECK(pid >= 0);
 	if (!pid) {
 		signal(SIGSEGV, SIG_DFL); /* cmocka has one */
@@ -472,23 +462,3 @@ static void test_fault_of_a_program_is_none_of_the_kernel(void **state)
 	check_kernel_log();
 }
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_each_wrong_access),
-		TEST(test_store_over_a_tile_edge),
-		TEST(test_store_after_complete),
-		TEST(test_epochs_in_order),
-		TEST(test_first_fault_is_kept),
-		TEST(test_ring_of_faults),
-		TEST(test_other_spaces_go_on),
-		TEST(test_memcpy_never_gives_a_wrong_sum),
-		TEST(test_refused_store_completes_nothing),
-#ifdef __x86_64__
-		TEST(test_fault_of_a_program_is_none_of_the_kernel),
-#endif
-	};
-
-	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);
-}

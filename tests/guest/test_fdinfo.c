@@ -38,14 +38,13 @@ static void check_vram(int fd, uint64_t total, uint64_t active)
 	check_region(fd, "vram", &want);
 }
 
-static void test_identity(void **state)
+TEST("fdinfo names driver, device and client")
 {
 	int first = open_rank(0), second = open_rank(0), other = open_rank(1), copy = dup(first);
 	char value[64], bdf[64];
 	struct fdinfo info;
 	uint64_t id;
 
-	(void)state;
 	fdinfo_read(first, &info);
 	fdinfo_text(&info, "drm-driver", value, sizeof(value));
 	CHECK(strcmp(value, T3_DRIVER_NAME) == 0);
@@ -66,12 +65,11 @@ static void test_identity(void **state)
 	close(copy);
 }
 
-static void test_memory(void **state)
+TEST("fdinfo counts device memory to the byte")
 {
 	int fd = open_rank(0), other = open_rank(0);
 	uint32_t a, b;
 
-	(void)state;
 	check_vram(fd, 0, 0);
 	CHECK_EQ(bo_create(fd, 1, &a), 0); /* a page */
 	check_vram(fd, PAGE, 0);
@@ -89,7 +87,7 @@ static void test_memory(void **state)
 /*
  * Host buffers are another region. fdinfo shows which memory is shared, and whose pages they are.
  */
-static void test_host_memory_and_sharing(void **state)
+TEST("fdinfo tells host memory and sharing apart")
 {
 	struct memory host = { .total = 5 * PAGE, .resident = 5 * PAGE };
 	struct memory device = { .total = 2 * PAGE, .resident = 2 * PAGE };
@@ -97,7 +95,6 @@ static void test_host_memory_and_sharing(void **state)
 	int fd = open_rank(0), other = open_rank(1), copy = open_rank(0), dmabuf;
 	uint32_t a, b, handle;
 
-	(void)state;
 	CHECK_EQ(bo_create_host(fd, 5 * PAGE, &a), 0);
 	CHECK_EQ(bo_create(fd, 2 * PAGE, &b), 0);
 	check_region(fd, "memory", &host);
@@ -123,13 +120,12 @@ static void test_host_memory_and_sharing(void **state)
 }
 
 /* A client also pays for its spaces' counter tables: 16 bytes for each tile. */
-static void test_space_memory(void **state)
+TEST("fdinfo counts the counter table of a space")
 {
 	struct drm_t3_space_create made;
 	int fd = open_rank(0);
 	uint32_t bo;
 
-	(void)state;
 	CHECK_EQ(bo_create(fd, 1 << 20, &bo), 0);
 	CHECK_EQ(space_create(fd, bo, 1000, &made), 0);
 	check_vram(fd, (1 << 20) + 4 * PAGE, 0);
@@ -153,7 +149,7 @@ static uint64_t wait_busy(int fd, const char *key)
 }
 
 /* Only the queue with the job is busy, from the job's start, and only while it runs. */
-static void test_engines(void **state)
+TEST("only the engine of the running job is busy")
 {
 	static const char *const keys[] = { "drm-engine-queue-p0", "drm-engine-queue-p1",
 					    "drm-engine-queue-p2", "drm-engine-queue-p3" };
@@ -164,7 +160,6 @@ static void test_engines(void **state)
 	int fd = open_rank(0);
 	int64_t start;
 
-	(void)state;
 	debugfs_await_no_queue(0);
 	operand_open(&operand, fd, PAGE, 1);
 	sync = sync_create(fd);
@@ -201,7 +196,7 @@ static void test_engines(void **state)
 }
 
 /* Two queues of one priority are one engine. Time is not counted twice. */
-static void test_two_queues_at_once(void **state)
+TEST("two queues at once count time once")
 {
 	union drm_t3_any_command command;
 	uint32_t queues[2], syncs[2], i;
@@ -210,7 +205,6 @@ static void test_two_queues_at_once(void **state)
 	uint64_t busy;
 	int64_t start, begun = 0, least;
 
-	(void)state;
 	/* An earlier test's queue may still be there, and these two would not be the first ones. */
 	nap_ms(50 * guest_slowness());
 	for (i = 0; i < 2; i++) {
@@ -242,23 +236,7 @@ static void test_two_queues_at_once(void **state)
 	close(fd);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_identity),
-		TEST(test_memory),
-		TEST(test_host_memory_and_sharing),
-		TEST(test_space_memory),
-		TEST(test_engines),
-		TEST(test_two_queues_at_once),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("fdinfo", tests, NULL, NULL);
 }

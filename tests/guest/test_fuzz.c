@@ -159,9 +159,8 @@ static void run_all(void)
 	}
 }
 
-static void test_random_calls(void **state)
+SLOW_TEST("random calls of a user do no harm")
 {
-	(void)state;
 	shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(shared != MAP_FAILED);
 	CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
@@ -179,18 +178,16 @@ static void test_random_calls(void **state)
 	CHECK(fuzz.faulted <= 1 + fuzz.programs / 4);
 }
 
-static void test_devices_work(void **state)
+TEST("the devices work after the random calls")
 {
 	struct world world;
 
-	(void)state;
 	world_open(&world);
 	world_close(&world);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
 }
 
@@ -233,12 +230,6 @@ static void parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_random_calls),
-		TEST(test_devices_work),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
 	parse(argc, argv);
-	return cmocka_run_group_tests_name("fuzz", tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -134,24 +134,22 @@ static int run(const struct user *u, const union drm_t3_any_command *command)
 
 /* ------------------------------------------------------------------- buffers */
 
-static void test_feature_is_told(void **state)
+TEST("the device has the GEMM feature")
 {
 	struct drm_t3_device_info info;
 	int fd = open_rank(0);
 
-	(void)state;
 	device_info(fd, &info);
 	CHECK(info.features & DRM_T3_FEATURE_GEMM);
 	close(fd);
 }
 
-static void test_buffers(void **state)
+TEST("products go to buffers in each type")
 {
 	union drm_t3_any_command command;
 	struct user u;
 	uint32_t dtype;
 
-	(void)state;
 	user_open(&u, 0);
 	for (dtype = DRM_T3_I32; dtype <= DRM_T3_BF16; dtype++) {
 		put_operands(&u, dtype, 7);
@@ -177,14 +175,13 @@ static void delay(const struct user *u)
 }
 
 /* Its inputs are written before by another queue's job, and its result is read after by one. */
-static void test_order_of_jobs(void **state)
+TEST("a GEMM keeps its order with other queues' jobs")
 {
 	union drm_t3_any_command commands[2], command;
 	struct submission s;
 	struct user u;
 	uint32_t other, i;
 
-	(void)state;
 	user_open(&u, 0);
 	CHECK_EQ(queue_create(u.raw.fd, 0, &other), 0);
 	for (i = 0; i < 20; i++) {
@@ -247,13 +244,12 @@ static const struct deviation bad[] = {
 };
 /* clang-format on */
 
-static void test_arguments(void **state)
+TEST("wrong arguments are refused")
 {
 	union drm_t3_any_command good, command;
 	struct user u;
 	size_t i;
 
-	(void)state;
 	user_open(&u, 0);
 	put_operands(&u, DRM_T3_F32, 7);
 	good = gemm(&u, DRM_T3_F32);
@@ -271,14 +267,13 @@ static void test_arguments(void **state)
 }
 
 /* Fields of a GEMM alone, buffers that are not the device's, too much work, older structs. */
-static void test_other_refusals(void **state)
+TEST("other misuse of a GEMM is refused")
 {
 	struct drm_t3_bo_create host = { .size = SIZE, .flags = DRM_T3_BO_HOST };
 	union drm_t3_any_command command;
 	struct submission s;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	CHECK_EQ(call(u.raw.fd, DRM_IOCTL_T3_BO_CREATE, &host), 0);
 	command = command_fill(u.c.handle, 0, 64, 1);
@@ -336,7 +331,7 @@ static struct drm_t3_segment_map chunk(const struct user *u, uint32_t dtype, uin
 	return map;
 }
 
-static void test_space(void **state)
+TEST("products go to a space as updates")
 {
 	struct drm_t3_segment_map map;
 	union drm_t3_any_command command;
@@ -344,7 +339,6 @@ static void test_space(void **state)
 	struct user u;
 	uint32_t dtype;
 
-	(void)state;
 	user_open(&u, 0);
 	for (dtype = DRM_T3_I32; dtype <= DRM_T3_BF16; dtype++) {
 		map = chunk(&u, dtype, 1, 0);
@@ -366,13 +360,12 @@ static void test_space(void **state)
 }
 
 /* It does not wait for ARM. It fails after a RESET, which changes the generation. */
-static void test_not_armed(void **state)
+TEST("a GEMM fails when its space is not armed")
 {
 	struct drm_t3_segment_map map;
 	union drm_t3_any_command command;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	map = chunk(&u, DRM_T3_I32, 1, 0);
 	CHECK_EQ(raw_map(&u.raw, &map), 0);
@@ -402,13 +395,12 @@ static const struct deviation beyond_space[] = {
 };
 
 /* Another file's space, no space, a space and a buffer, rows beyond the end. */
-static void test_space_arguments(void **state)
+TEST("wrong spaces are refused")
 {
 	union drm_t3_any_command command;
 	struct user u, other;
 	size_t i;
 
-	(void)state;
 	user_open(&u, 0);
 	user_open(&other, 0);
 	CHECK_EQ(space_destroy(other.raw.fd, other.raw.space), 0);
@@ -434,7 +426,7 @@ static void test_space_arguments(void **state)
 }
 
 /* The space is destroyed under a job, at varying times. The job ends, and the queue goes on. */
-static void test_space_is_destroyed(void **state)
+TEST("a GEMM ends when its space is destroyed")
 {
 	struct drm_t3_segment_map map;
 	union drm_t3_any_command command;
@@ -442,7 +434,6 @@ static void test_space_is_destroyed(void **state)
 	uint32_t i;
 	int status;
 
-	(void)state;
 	for (i = 0; i < 10; i++) {
 		user_open(&u, 0);
 		map = chunk(&u, DRM_T3_I32, 1, 0);
@@ -526,12 +517,11 @@ static void run_epoch(struct user *u, uint32_t dtype, uint32_t epoch)
 }
 
 /* One GEMM for each rank. No processor stores anything. */
-static void test_ring(void **state)
+TEST("a ring reduces GEMMs without a store by a processor")
 {
 	struct user u[RANKS];
 	uint32_t dtype, epoch, r;
 
-	(void)state;
 	if (guest_ranks() != RANKS)
 		skip();
 	for (dtype = DRM_T3_I32; dtype <= DRM_T3_BF16; dtype++) {
@@ -544,17 +534,4 @@ static void test_ring(void **state)
 		for (r = 0; r < RANKS; r++)
 			user_close(&u[r]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_feature_is_told),    TEST(test_buffers),
-		TEST(test_order_of_jobs),      TEST(test_arguments),
-		TEST(test_other_refusals),     TEST(test_space),
-		TEST(test_not_armed),	       TEST(test_space_arguments),
-		TEST(test_space_is_destroyed), TEST(test_ring),
-	};
-
-	return cmocka_run_group_tests_name("gemm", tests, NULL, NULL);
 }

@@ -25,12 +25,11 @@ static void close_pair(struct pair *p)
 	raw_close(&p->target);
 }
 
-static void test_export(void **state)
+TEST("an exported grant has an id and a descriptor")
 {
 	struct drm_t3_grant_export good = { .op_mask = 0xf, .segment_mask = ~0ull };
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	good.space = raw.space;
 	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good), 0);
@@ -41,13 +40,12 @@ static void test_export(void **state)
 }
 
 /* 32 grants fit. Closing one that nobody imported makes room. */
-static void test_too_many_grants(void **state)
+TEST("a space has at most 32 grants")
 {
 	int fds[GRANTS], extra, round;
 	struct raw raw;
 	uint32_t i;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < GRANTS; i++)
@@ -59,7 +57,7 @@ static void test_too_many_grants(void **state)
 	raw_close(&raw);
 }
 
-static void test_no_descriptor_left(void **state)
+TEST("a process without a free descriptor gets EMFILE")
 {
 	struct rlimit old, none = { 0, 0 };
 	struct drm_t3_space_wait_fd arg = { .segment_mask = 1 };
@@ -67,7 +65,6 @@ static void test_no_descriptor_left(void **state)
 	struct raw raw;
 	uint32_t i;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	arg.space = raw.space;
 	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &old), 0);
@@ -84,13 +81,12 @@ static void test_no_descriptor_left(void **state)
 	raw_close(&raw);
 }
 
-static void test_revoked_has_gone(void **state)
+TEST("a revoked grant has gone")
 {
 	uint32_t grant;
 	struct raw raw;
 	int fd;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	CHECK_EQ(raw_export(&raw, 1, 1, &fd, &grant), 0);
 	CHECK_EQ(raw_revoke(&raw, grant), 0);
@@ -99,13 +95,12 @@ static void test_revoked_has_gone(void **state)
 	raw_close(&raw);
 }
 
-static void test_import_wrong_arguments(void **state)
+TEST("wrong arguments of an import are refused")
 {
 	struct drm_t3_grant_import good = { 0 };
 	struct pair p;
 	int event = eventfd(0, EFD_CLOEXEC), fd;
 
-	(void)state;
 	open_pair(&p);
 	const struct deviation rows[] = {
 		BAD(drm_t3_grant_import, space, 0, ENOENT),
@@ -136,14 +131,13 @@ static void test_import_wrong_arguments(void **state)
 	close_pair(&p);
 }
 
-static void test_import_once(void **state)
+TEST("a grant is imported once")
 {
 	uint32_t import;
 	struct raw third;
 	struct pair p;
 	int fd;
 
-	(void)state;
 	open_pair(&p);
 	raw_open(&third, guest_ranks() > 2 ? 2 : 0, PAGE);
 	CHECK_EQ(raw_export(&p.target, 1, 1, &fd, NULL), 0);
@@ -173,7 +167,7 @@ static int export_for(const struct raw *raw, uint32_t rank_mask, int *fd)
 }
 
 /* A refused importer has used nothing up. */
-static void test_for_some_ranks(void **state)
+TEST("a grant is for some ranks")
 {
 	static const struct {
 		uint32_t mask;
@@ -186,7 +180,6 @@ static void test_for_some_ranks(void **state)
 	size_t i;
 	int fd;
 
-	(void)state;
 	raw_open(&target, 1, PAGE);
 	raw_open(&source[0], 0, PAGE);
 	raw_open(&source[1], 2, PAGE);
@@ -201,13 +194,12 @@ static void test_for_some_ranks(void **state)
 	raw_close(&target);
 }
 
-static void test_no_link(void **state)
+TEST("a grant needs a link between the devices")
 {
 	struct raw far, own;
 	struct pair p;
 	int fd;
 
-	(void)state;
 	open_pair(&p);
 	raw_open(&own, 1, PAGE);
 	CHECK_EQ(raw_export(&p.target, 1, 1, &fd, NULL), 0);
@@ -224,13 +216,12 @@ static void test_no_link(void **state)
 	close_pair(&p);
 }
 
-static void test_import_of_what_is_gone(void **state)
+TEST("a grant that has gone cannot be imported")
 {
 	uint32_t grant;
 	struct pair p;
 	int fd;
 
-	(void)state;
 	open_pair(&p);
 	CHECK_EQ(raw_export(&p.target, 1, 1, &fd, &grant), 0);
 	CHECK_EQ(raw_revoke(&p.target, grant), 0);
@@ -247,13 +238,12 @@ static void test_import_of_what_is_gone(void **state)
 	close_pair(&p);
 }
 
-static void test_import_and_release_need_an_idle_space(void **state)
+TEST("import and release need an idle space")
 {
 	uint32_t import;
 	struct pair p;
 	int fd;
 
-	(void)state;
 	open_pair(&p);
 	raw_arm(&p.target, 1);
 	raw_release(&p.target, 1);
@@ -270,13 +260,12 @@ static void test_import_and_release_need_an_idle_space(void **state)
 	close_pair(&p);
 }
 
-static void test_release_unless_mapped(void **state)
+TEST("an import is released unless a segment uses it")
 {
 	struct drm_t3_segment_map segment;
 	uint32_t import;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	import = raw_join(&p.source, &p.target);
 	segment = raw_sender(&p.source, DRM_T3_SEGMENT_REMOTE, import, 0);
@@ -289,14 +278,13 @@ static void test_release_unless_mapped(void **state)
 }
 
 /* A space holds 32 imports; two targets give it the 33 grants that this takes. */
-static void test_import_table_full(void **state)
+TEST("a space has at most 32 imports")
 {
 	uint32_t import = 0, i;
 	struct raw second;
 	struct pair p;
 	int fd;
 
-	(void)state;
 	open_pair(&p);
 	raw_open(&second, 1, PAGE);
 	for (i = 0; i < GRANTS; i++)
@@ -311,13 +299,12 @@ static void test_import_table_full(void **state)
 }
 
 /* A revoked grant keeps its place at the importer until that one gives it up. */
-static void test_revoked_and_granted_again(void **state)
+TEST("a revoked grant keeps its place until the importer gives it up")
 {
 	uint32_t import[GRANTS + 1], grant, i;
 	struct raw source, target;
 	int fd;
 
-	(void)state;
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
 	for (i = 0; i < GRANTS; i++) {
@@ -337,13 +324,12 @@ static void test_revoked_and_granted_again(void **state)
 }
 
 /* Once the importer has given it up, another one is there at once. */
-static void test_granted_again_at_once(void **state)
+TEST("a grant that was given up can be granted again at once")
 {
 	uint32_t import, grant, i;
 	struct pair p;
 	int fd;
 
-	(void)state;
 	open_pair(&p);
 	for (i = 0; i < 5 * GRANTS; i++) {
 		CHECK_EQ(raw_export(&p.target, 1, 1, &fd, &grant), 0);
@@ -356,13 +342,12 @@ static void test_granted_again_at_once(void **state)
 }
 
 /* An importer that has died keeps its place until the owner revokes the grant. */
-static void test_revoking_dead_importers_makes_room(void **state)
+TEST("revoking the grants of dead importers makes room")
 {
 	uint32_t grant, i;
 	struct pair p;
 	int fd;
 
-	(void)state;
 	raw_open(&p.target, 1, PAGE);
 	for (i = 0; i < 3 * GRANTS; i++) {
 		raw_open(&p.source, 0, PAGE);
@@ -376,12 +361,11 @@ static void test_revoking_dead_importers_makes_room(void **state)
 }
 
 /* t3-vm run --qemu-arg=-device --qemu-arg=t3 adds a device with a fabric of its own. */
-static void test_another_fabric(void **state)
+TEST("a grant of another fabric is refused")
 {
 	struct raw target, stranger;
 	int fd, device;
 
-	(void)state;
 	if (!guest_foreign_node()) {
 		fprintf(stderr, "# skipped: -EXDEV needs a second fabric, this VM has one\n");
 		skip();
@@ -398,28 +382,4 @@ static void test_another_fabric(void **state)
 	close(fd);
 	raw_close(&target);
 	raw_close(&stranger);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_export),
-		TEST(test_too_many_grants),
-		TEST(test_no_descriptor_left),
-		TEST(test_revoked_has_gone),
-		TEST(test_import_wrong_arguments),
-		TEST(test_import_once),
-		TEST(test_for_some_ranks),
-		TEST(test_no_link),
-		TEST(test_import_of_what_is_gone),
-		TEST(test_import_and_release_need_an_idle_space),
-		TEST(test_release_unless_mapped),
-		TEST(test_import_table_full),
-		TEST(test_revoked_and_granted_again),
-		TEST(test_granted_again_at_once),
-		TEST(test_revoking_dead_importers_makes_room),
-		TEST(test_another_fabric),
-	};
-
-	return cmocka_run_group_tests_name("grant", tests, NULL, NULL);
 }

@@ -359,11 +359,38 @@ static void check_nothing_held(void)
 	}
 }
 
-static void test_an_honest_client_among_hogs(void **state)
+/* A test that failed leaves no process to the next ones. */
+static int end_scene(void)
 {
 	enum hog hog;
 
-	(void)state;
+	for (hog = 0; hog < HOGS; hog++)
+		if (scene.hogs[hog].pid)
+			child_kill(&scene.hogs[hog]);
+	if (scene.honest.pid)
+		child_kill(&scene.honest);
+	await_all_gone();
+	module_await_unused();
+	return guest_end();
+}
+
+/* The unit of all this: the work of a copy, as SPEC.md has it. */
+TEST("the work of a copy is counted as SPEC has it")
+{
+	struct honest h;
+
+	honest_open(&h);
+	CHECK_EQ(run_copies(&h, 1), COPY_WORK);
+	CHECK_EQ(run_copies(&h, COPIES), (uint64_t)COPIES * COPY_WORK);
+	honest_close(&h);
+	module_await_unused();
+}
+
+TEST_WITH("an honest client has right results and its share among hogs", guest_begin_slow,
+	  end_scene)
+{
+	enum hog hog;
+
 	CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	scene.done = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(scene.done != MAP_FAILED);
@@ -383,39 +410,10 @@ static void test_an_honest_client_among_hogs(void **state)
 	check_nothing_held();
 }
 
-/* A test that failed leaves no process to the next ones. */
-static int end_scene(void **state)
-{
-	enum hog hog;
-
-	for (hog = 0; hog < HOGS; hog++)
-		if (scene.hogs[hog].pid)
-			child_kill(&scene.hogs[hog]);
-	if (scene.honest.pid)
-		child_kill(&scene.honest);
-	await_all_gone();
-	module_await_unused();
-	return guest_end(state);
-}
-
-/* The unit of all this: the work of a copy, as SPEC.md has it. */
-static void test_work_of_a_copy(void **state)
+TEST("the module goes and comes after the hogs")
 {
 	struct honest h;
 
-	(void)state;
-	honest_open(&h);
-	CHECK_EQ(run_copies(&h, 1), COPY_WORK);
-	CHECK_EQ(run_copies(&h, COPIES), (uint64_t)COPIES * COPY_WORK);
-	honest_close(&h);
-	module_await_unused();
-}
-
-static void test_module_goes_and_comes(void **state)
-{
-	struct honest h;
-
-	(void)state;
 	CHECK_EQ(module_unload(), 0);
 	module_load();
 	honest_open(&h);
@@ -424,9 +422,8 @@ static void test_module_goes_and_comes(void **state)
 	honest_close(&h);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
 }
 
@@ -452,14 +449,6 @@ static void parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_work_of_a_copy),
-		cmocka_unit_test_setup_teardown(test_an_honest_client_among_hogs, guest_begin_slow,
-						end_scene),
-		TEST(test_module_goes_and_comes),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
 	parse(argc, argv);
-	return cmocka_run_group_tests_name("hogs", tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

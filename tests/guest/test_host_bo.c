@@ -46,7 +46,7 @@ static void run(struct user *u, const union drm_t3_any_command *command, struct 
 	operand_check(&u->host);
 }
 
-static void test_create(void **state)
+TEST("a host buffer is zeroed and takes no device memory")
 {
 	struct drm_t3_bo_create arg = { .size = 4097, .flags = DRM_T3_BO_HOST };
 	struct drm_t3_device_info info;
@@ -54,7 +54,6 @@ static void test_create(void **state)
 	uint64_t *words;
 	size_t i;
 
-	(void)state;
 	device_info(fd, &info);
 	CHECK_EQ(call(fd, DRM_IOCTL_T3_BO_CREATE, &arg), 0);
 	CHECK_EQ(arg.size, 8192);
@@ -70,14 +69,13 @@ static void test_create(void **state)
 }
 
 /* No page shows the data of its last user. */
-static void test_zeroed_for_the_next_owner(void **state)
+TEST("host memory is zeroed for the next owner")
 {
 	uint64_t *words;
 	uint32_t handle;
 	size_t i;
 	int fd, round;
 
-	(void)state;
 	for (round = 0; round < 4; round++) {
 		fd = open_rank(0);
 		CHECK_EQ(bo_create_host(fd, SIZE, &handle), 0);
@@ -91,12 +89,11 @@ static void test_zeroed_for_the_next_owner(void **state)
 }
 
 /* In both directions, at odd places, up to the last byte. */
-static void test_copies(void **state)
+TEST("copies go in both directions at odd places")
 {
 	union drm_t3_any_command command;
 	struct user u;
 
-	(void)state;
 	user_open(&u);
 	command = command_copy(u.host.handle, u.device.handle, SIZE - 77);
 	command.copy.dst.offset = 77;
@@ -113,7 +110,7 @@ static void test_copies(void **state)
 }
 
 /* Rows that lie in one page, over two, and over many. */
-static void test_rows(void **state)
+TEST("rows over pages are copied")
 {
 	static const uint32_t shapes[][2] = {
 		{ 13, 101 }, { 4096, 4096 }, { 1000, 4099 }, { 9001, 10007 }, { 1, 4097 },
@@ -122,7 +119,6 @@ static void test_rows(void **state)
 	struct user u;
 	size_t i;
 
-	(void)state;
 	user_open(&u);
 	for (i = 0; i < ROWS(shapes); i++) {
 		command = command_copy(u.host.handle, u.device.handle, shapes[i][0]);
@@ -140,12 +136,11 @@ static void test_rows(void **state)
 }
 
 /* The pattern begins anew with each row, also where pages end. */
-static void test_fills(void **state)
+TEST("fills begin their pattern anew with each row")
 {
 	union drm_t3_any_command command;
 	struct user u;
 
-	(void)state;
 	user_open(&u);
 	command = command_fill(u.host.handle, 4091, SIZE - 5000, 0x8877665544332211);
 	run(&u, &command, &u.host, NULL);
@@ -158,13 +153,12 @@ static void test_fills(void **state)
 	user_close(&u);
 }
 
-static void test_no_space_and_no_update(void **state)
+TEST("host memory takes no space and no update")
 {
 	struct drm_t3_space_create made;
 	union drm_t3_any_command command;
 	struct user u;
 
-	(void)state;
 	user_open(&u);
 	CHECK_EQ(space_create(u.fd, u.host.handle, 1, &made), -EOPNOTSUPP);
 	command = command_copy(u.host.handle, u.device.handle, 4096);
@@ -179,12 +173,11 @@ static void test_no_space_and_no_update(void **state)
 	user_close(&u);
 }
 
-static void test_no_staging(void **state)
+TEST("host memory is refused as staging")
 {
 	struct raw raw;
 	uint32_t host;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	CHECK_EQ(bo_create_host(raw.fd, PAGE, &host), 0);
@@ -202,14 +195,13 @@ static void child_uses_it(int sock, void *arg)
 }
 
 /* Children and other users of the pages share it, because the pages are ordinary. */
-static void test_ordinary_memory(void **state)
+TEST("host memory is shared with children and other users")
 {
 	int null = open("/dev/zero", O_RDONLY | O_CLOEXEC), pipes[2];
 	struct child child;
 	struct user u;
 	char byte;
 
-	(void)state;
 	user_open(&u);
 	((volatile uint8_t *)u.host.memory)[SIZE - 1] = 7;
 	child_start(&child, child_uses_it, &u);
@@ -228,14 +220,13 @@ static void test_ordinary_memory(void **state)
 }
 
 /* Its content stays with the user, also when the device was removed. */
-static void test_outlives_the_device(void **state)
+TEST("the content outlives the device")
 {
 	union drm_t3_any_command command;
 	struct user u;
 	char bdf[32];
 	int signal_host, signal_device;
 
-	(void)state;
 	user_open(&u);
 	command = command_fill(u.host.handle, 0, PAGE, 0x4242424242424242);
 	run(&u, &command, &u.host, NULL);
@@ -250,21 +241,4 @@ static void test_outlives_the_device(void **state)
 	CHECK_EQ(signal_host, 0);
 	CHECK_EQ(signal_device, SIGBUS);
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_create),
-		TEST(test_zeroed_for_the_next_owner),
-		TEST(test_copies),
-		TEST(test_rows),
-		TEST(test_fills),
-		TEST(test_no_space_and_no_update),
-		TEST(test_no_staging),
-		TEST(test_ordinary_memory),
-		TEST(test_outlives_the_device),
-	};
-
-	return cmocka_run_group_tests_name("host_bo", tests, NULL, NULL);
 }

@@ -14,11 +14,10 @@ static int write_inject(const char *text)
 	return debugfs_write(0, "inject", text);
 }
 
-static void test_lists(void **state)
+TEST("the file lists each kind and what it takes")
 {
 	const char *text = debugfs_read(0, "inject");
 
-	(void)state;
 	debugfs_expect(text, "inject enabled=1 rank=0");
 	CHECK_EQ(debugfs_count(text, "kind=*"), T3_INJECT_KIND_COUNT - 1);
 	debugfs_expect(text, "kind=drop needs=peer takes=nth,count");
@@ -62,13 +61,12 @@ static void pair_close(struct pair *p)
 }
 
 /* Two injections of one write, one lost packet each. Then none is left. */
-static void test_packets_are_lost(void **state)
+TEST("injected losses count, once each")
 {
 	uint64_t retries = debugfs_number(0, "counters", "LINK_RETRIES");
 	uint64_t injected = debugfs_number(0, "counters", "INJECTED");
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	CHECK_EQ(write_inject("drop peer=1 nth=2; corrupt rank=0 peer=1 nth=4 count=1\n"), 0);
 	CHECK_EQ(pair_run(&p), 0);
@@ -81,11 +79,10 @@ static void test_packets_are_lost(void **state)
 	pair_close(&p);
 }
 
-static void test_a_link_goes_down_and_up(void **state)
+TEST("a link goes down and up")
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	CHECK_EQ(write_inject("link-down peer=1"), 0);
 	CHECK_EQ(pair_run(&p), -EIO);
@@ -99,13 +96,12 @@ static void test_a_link_goes_down_and_up(void **state)
 
 /* ---------------------------------------------------------------------- rank */
 
-static void test_poison(void **state)
+TEST("poison faults a space until it is taken back")
 {
 	char text[96];
 	uint64_t at;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	at = strtoull(strstr(debugfs_read(0, "spaces"), " buffer=") + 8, NULL, 0);
@@ -121,7 +117,7 @@ static void test_poison(void **state)
 	raw_close(&raw);
 }
 
-static void test_a_queue_hangs(void **state)
+TEST("an injected hang lasts until it is taken back")
 {
 	union drm_t3_any_command command;
 	struct operand operand;
@@ -129,7 +125,6 @@ static void test_a_queue_hangs(void **state)
 	uint32_t queue, sync;
 	int fd = open_rank(0);
 
-	(void)state;
 	operand_open(&operand, fd, PAGE, 1);
 	sync = sync_create(fd);
 	CHECK_EQ(queue_create(fd, 0, &queue), 0);
@@ -149,7 +144,7 @@ static void test_a_queue_hangs(void **state)
 /* ------------------------------------------------------------------- refused */
 
 /* The write has no effect, not even its right parts. */
-static void test_unreadable(void **state)
+TEST("a text that cannot be read has no effect")
 {
 	static const char *const bad[] = {
 		"nonsense",
@@ -167,7 +162,6 @@ static void test_unreadable(void **state)
 	struct pair p;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROWS(bad); i++)
 		CHECK_EQ(write_inject(bad[i]), -EINVAL);
 	CHECK_EQ(write_inject(""), 0);
@@ -182,7 +176,7 @@ static void test_unreadable(void **state)
 }
 
 /* The device refuses it: injections before it are in force, those after it are not. */
-static void test_refused_by_the_device(void **state)
+TEST("injections before a refused one are in force")
 {
 	static const struct {
 		const char *text;
@@ -200,7 +194,6 @@ static void test_refused_by_the_device(void **state)
 	struct pair p;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROWS(bad); i++)
 		CHECK_EQ(write_inject(bad[i].text), bad[i].error);
 	CHECK(kernel_log_has("inject: hang-queue: rank=0 has no queue=63"));
@@ -224,12 +217,11 @@ static int write_bytes(const char *bytes, size_t size)
 	return ret;
 }
 
-static void test_sizes(void **state)
+TEST("texts have a largest size")
 {
 	static char text[1 << 20];
 	size_t i;
 
-	(void)state;
 	memset(text, ';', sizeof(text));
 	CHECK_EQ(write_bytes(text, T3_INJECT_TEXT - 1), 0);
 	CHECK_EQ(write_bytes(text, T3_INJECT_TEXT), -E2BIG);
@@ -245,13 +237,12 @@ static void test_sizes(void **state)
 }
 
 /* Who has written reads why it was refused, and nobody else does. */
-static void test_why(void **state)
+TEST("the writer alone reads why a text was refused")
 {
 	char path[128], text[4096];
 	ssize_t length;
 	int fd;
 
-	(void)state;
 	debugfs_path(0, "inject", path, sizeof(path));
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	CHECK(fd >= 0);
@@ -269,26 +260,7 @@ static void test_why(void **state)
 	close(fd);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_lists),
-		TEST(test_packets_are_lost),
-		TEST(test_a_link_goes_down_and_up),
-		TEST(test_poison),
-		TEST(test_a_queue_hangs),
-		TEST(test_unreadable),
-		TEST(test_refused_by_the_device),
-		TEST(test_sizes),
-		TEST(test_why),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("inject", tests, NULL, NULL);
 }

@@ -70,13 +70,12 @@ static void inject_link(enum t3_inject_kind kind)
 }
 
 /* The sender is told; a space beside it on the same device goes on, and so does the link. */
-static void test_link_loss(void **state)
+TEST("a lost link is told to the sender, and others go on")
 {
 	struct drm_t3_segment_map segment;
 	struct watched source;
 	struct raw target, beside;
 
-	(void)state;
 	watched_open(&source, 0);
 	raw_open(&target, 1, PAGE);
 	raw_open(&beside, 0, PAGE);
@@ -118,13 +117,12 @@ static void inject_poison(bool poisoned, uint64_t bytes)
 }
 
 /* Who uses it is told, and works again in good memory; another device does not notice. */
-static void test_poison(void **state)
+TEST("poison is told to its user alone")
 {
 	struct drm_t3_device_info info;
 	struct raw elsewhere;
 	struct watched w;
 
-	(void)state;
 	watched_open(&w, 0);
 	map_local(&w.raw);
 	raw_open(&elsewhere, 1, PAGE);
@@ -143,14 +141,13 @@ static void test_poison(void **state)
 }
 
 /* What a peer sends into poison is refused: both ends are told. */
-static void test_poison_at_the_target(void **state)
+TEST("poison at the target is told to both ends")
 {
 	struct drm_t3_segment_map segment;
 	struct drm_t3_device_info info;
 	struct watched source, target;
 	struct drm_t3_fault fault;
 
-	(void)state;
 	watched_open(&target, 0);
 	watched_open(&source, 1);
 	map_local(&target.raw);
@@ -173,20 +170,7 @@ static void test_poison_at_the_target(void **state)
 	watched_close(&target);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_link_loss),
-		TEST(test_poison),
-		TEST(test_poison_at_the_target),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("inject_effects", tests, NULL, NULL);
 }

@@ -3,37 +3,23 @@
 #include "debugfs.h"
 #include "module.h"
 
-static void test_says_so(void **state)
+TEST("the file says that injection is off")
 {
 	const char *text = debugfs_read(0, "inject");
 
-	(void)state;
 	debugfs_expect(text, "inject enabled=0 rank=0");
 	CHECK(!strstr(text, "kind="));
 }
 
-static void test_refuses(void **state)
+TEST("each text is refused, and the log names the property")
 {
-	(void)state;
 	CHECK(!kernel_log_has("guest-inject=on"));
 	CHECK_EQ(debugfs_write(0, "inject", "lose-irq"), -EOPNOTSUPP);
 	CHECK_EQ(debugfs_write(0, "inject", "nonsense"), -EOPNOTSUPP);
 	CHECK(kernel_log_has("start it with the property guest-inject=on"));
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_says_so),
-		TEST(test_refuses),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("inject_off", tests, NULL, NULL);
 }

@@ -132,14 +132,13 @@ static bool has_feature(const char *name)
 	return found;
 }
 
-static void test_instructions_arrive_as_the_table_says(void **state)
+TEST("instructions arrive as the table says")
 {
 	struct drm_t3_space_stats before, after;
 	struct drm_t3_segment_map segment;
 	struct raw raw;
 	uint32_t i, run = 0;
 
-	(void)state;
 	raw_open(&raw, 0, 2 * PAGE);
 	segment = raw_segment(&raw);
 	segment.op = DRM_T3_OP_STORE;
@@ -174,13 +173,12 @@ static void put_misaligned(const void *at)
 }
 
 /* The last row: a processor that refuses a misaligned store to a device. */
-static void test_a_refused_store_does_not_arrive(void **state)
+TEST("a refused store does not arrive")
 {
 	struct drm_t3_space_stats before, after;
 	struct raw raw;
 	int number;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	raw_arm_wait(&raw, 1);
@@ -190,14 +188,4 @@ static void test_a_refused_store_does_not_arrive(void **state)
 	CHECK_EQ(raw_stats(&raw, 0, &after), 0);
 	CHECK_EQ(after.stores - before.stores, REFUSES_MISALIGNED ? 0 : 2);
 	raw_close(&raw);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_instructions_arrive_as_the_table_says),
-		TEST(test_a_refused_store_does_not_arrive),
-	};
-
-	return cmocka_run_group_tests_name("instructions", tests, NULL, NULL);
 }

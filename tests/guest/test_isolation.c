@@ -105,9 +105,8 @@ static void guess_handles(int sock, void *arg)
 	try_space(fd, UINT32_MAX, UINT32_MAX);
 }
 
-static void test_handles(void **state)
+TEST("guessed handles reach nothing of the victim")
 {
-	(void)state;
 	attack(guess_handles);
 }
 
@@ -127,9 +126,8 @@ static void try_names(int sock, void *arg)
 	}
 }
 
-static void test_global_names(void **state)
+TEST("global names reach nothing of the victim")
 {
-	(void)state;
 	attack(try_names);
 }
 
@@ -161,9 +159,8 @@ static void guess_offsets(int sock, void *arg)
 		expect_no_map(fd, offset);
 }
 
-static void test_mmap_offsets(void **state)
+TEST("guessed mapping offsets reach nothing of the victim")
 {
-	(void)state;
 	attack(guess_offsets);
 }
 
@@ -192,9 +189,8 @@ static void misuse_own_space(int sock, void *arg)
 	raw_close(&raw);
 }
 
-static void test_own_space_reaches_nobody(void **state)
+TEST("an own space reaches nobody")
 {
-	(void)state;
 	attack(misuse_own_space);
 }
 
@@ -233,9 +229,8 @@ static void lead_outside(int sock, void *arg)
 	raw_close(&raw);
 }
 
-static void test_ranges(void **state)
+TEST("ranges that lead outside are refused")
 {
-	(void)state;
 	attack(lead_outside);
 }
 
@@ -274,9 +269,8 @@ static void steal_grant(int sock, void *arg)
 	raw_close(&raw);
 }
 
-static void test_grant_cannot_be_taken(void **state)
+TEST("a grant cannot be taken from the victim")
 {
-	(void)state;
 	attack(steal_grant);
 }
 
@@ -307,12 +301,11 @@ static void open_as_member(int sock, void *arg)
 		CHECK(open(guest_node(rank), O_RDWR) >= 0);
 }
 
-static void test_node_permission(void **state)
+TEST("the node is open to its group alone")
 {
 	struct child child;
 	struct stat stat_buf;
 
-	(void)state;
 	CHECK_EQ(stat(guest_node(0), &stat_buf), 0);
 	CHECK_EQ(stat_buf.st_mode & 0007, 0);
 	CHECK_EQ(stat_buf.st_gid, render_group());
@@ -337,23 +330,10 @@ static void work_as_user(int sock, void *arg)
 	raw_close(&raw);
 }
 
-static void test_user_can_work(void **state)
+TEST("a user of the group can work")
 {
 	struct child child;
 
-	(void)state;
 	child_start(&child, work_as_user, NULL);
 	CHECK_EQ(child_end(&child, 10000), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_handles),	    TEST(test_global_names),
-		TEST(test_mmap_offsets),    TEST(test_own_space_reaches_nobody),
-		TEST(test_ranges),	    TEST(test_grant_cannot_be_taken),
-		TEST(test_node_permission), TEST(test_user_can_work),
-	};
-
-	return cmocka_run_group_tests_name("isolation", tests, NULL, NULL);
 }

@@ -47,23 +47,21 @@ static void run_one(struct user *u, const union drm_t3_any_command *command)
 	CHECK_EQ(sync_status(u->fd, u->sync), 1);
 }
 
-static void test_feature_is_told(void **state)
+TEST("the device has the feature of queues")
 {
 	struct drm_t3_device_info info;
 	int fd = open_rank(0);
 
-	(void)state;
 	device_info(fd, &info);
 	CHECK(info.features & DRM_T3_FEATURE_QUEUES);
 	close(fd);
 }
 
-static void test_fill_and_copy(void **state)
+TEST("fill and copy give the right bytes")
 {
 	union drm_t3_any_command fill, copy;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	fill = command_fill(u.a.handle, 4093, 9001, 0x8877665544332211);
 	run_one(&u, &fill);
@@ -80,7 +78,7 @@ static void test_fill_and_copy(void **state)
 }
 
 /* Shapes with pitches and different values, up to the last byte of the buffers. */
-static void test_two_dimensions(void **state)
+TEST("shapes with pitches give the right bytes")
 {
 	struct drm_t3_fill pitched_fill = {
 		.head.type = DRM_T3_COMMAND_FILL,
@@ -99,7 +97,6 @@ static void test_two_dimensions(void **state)
 	union drm_t3_any_command fill, copy;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	pitched_fill.dst.handle = u.b.handle;
 	pitched_copy.src.handle = u.b.handle;
@@ -126,14 +123,13 @@ static void set_numbers(struct operand *operand, uint32_t dtype, uint32_t size, 
 	memcpy(operand->memory, operand->model, SIZE);
 }
 
-static void test_updates(void **state)
+TEST("updates give the right values in each type and op")
 {
 	static const uint32_t size[] = { 4, 4, 2, 2, 1, 1 };
 	struct drm_t3_update update = { .head.type = DRM_T3_COMMAND_UPDATE, .rows = 3 };
 	union drm_t3_any_command command;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	update.src.handle = u.a.handle;
 	update.dst.handle = u.b.handle;
@@ -158,14 +154,13 @@ static void test_updates(void **state)
 }
 
 /* 256 commands run in order, also when each needs the result of the one before. */
-static void test_commands_in_order(void **state)
+TEST("commands of a job run in order")
 {
 	static union drm_t3_any_command commands[DRM_T3_SUBMIT_COMMANDS_MAX];
 	struct submission s;
 	struct user u;
 	uint32_t i, round;
 
-	(void)state;
 	user_open(&u, 0);
 	for (i = 0; i < DRM_T3_SUBMIT_COMMANDS_MAX; i++) {
 		commands[i] = command_copy(u.a.handle, u.a.handle, 128);
@@ -186,7 +181,7 @@ static void test_commands_in_order(void **state)
 }
 
 /* Commands of a newer user are longer. Their rest is zero or not. */
-static void test_strides(void **state)
+TEST("commands of a newer user may be longer")
 {
 	struct {
 		union drm_t3_any_command command;
@@ -199,7 +194,6 @@ static void test_strides(void **state)
 	struct submission s;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	memset(commands, 0, sizeof(commands));
 	commands[0].command = command_fill(u.a.handle, 0, 8, 0x5555);
@@ -224,7 +218,7 @@ static void test_strides(void **state)
 }
 
 /* Elements may end early: zeros follow. An element shorter than a head is refused. */
-static void test_short_strides(void **state)
+TEST("commands may end early, but not before their head")
 {
 	struct drm_t3_fill fills[2];
 	union drm_t3_any_command one;
@@ -233,7 +227,6 @@ static void test_short_strides(void **state)
 	uint32_t stride;
 	int want;
 
-	(void)state;
 	user_open(&u, 0);
 	one = command_fill(u.a.handle, 0, 8, 0x5555);
 	fills[0] = one.fill;
@@ -262,7 +255,7 @@ static void test_short_strides(void **state)
 }
 
 /* Each type accepts only zeros after its struct, in the array's element or its stride. */
-static void test_bytes_behind_a_struct(void **state)
+TEST("bytes after a command's struct must be zero")
 {
 	static const struct {
 		uint32_t type;
@@ -281,7 +274,6 @@ static void test_bytes_behind_a_struct(void **state)
 	size_t i, at;
 	int want;
 
-	(void)state;
 	user_open(&u, 0);
 	s = submission(u.queue, (const union drm_t3_any_command *)element, 1);
 	s.args.command_stride = sizeof(element);
@@ -302,14 +294,13 @@ static void test_bytes_behind_a_struct(void **state)
 }
 
 /* A chain of jobs over two queues, by points of one timeline, on buffers of one file. */
-static void test_timeline_over_queues(void **state)
+TEST("a timeline orders jobs over two queues")
 {
 	union drm_t3_any_command copy, fill;
 	struct submission s;
 	struct user u;
 	uint32_t second, i;
 
-	(void)state;
 	user_open(&u, 0);
 	CHECK_EQ(queue_create(u.fd, 3, &second), 0);
 	for (i = 1; i <= 20; i++) {
@@ -331,13 +322,12 @@ static void test_timeline_over_queues(void **state)
 	user_close(&u);
 }
 
-static void test_many_queues(void **state)
+TEST("a client has at most 63 more queues")
 {
 	uint32_t queues[64], i, one;
 	union drm_t3_any_command fill;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	for (i = 0; i < 63; i++)
 		CHECK_EQ(queue_create(u.fd, i % 4, &queues[i]), 0);
@@ -376,24 +366,22 @@ static void unprivileged(int sock, void *arg)
 	close(fd);
 }
 
-static void test_priorities_need_a_privilege(void **state)
+TEST("high priorities need a privilege")
 {
 	struct child child;
 
-	(void)state;
 	child_start(&child, unprivileged, NULL);
 	CHECK(receive_u32(child.sock));
 	CHECK_EQ(child_end(&child, 5000), 0);
 }
 
-static void test_sync_arguments(void **state)
+TEST("wrong points of a submission are refused")
 {
 	uint32_t empty, timeline, bad = 4711;
 	union drm_t3_any_command command;
 	struct submission good, s;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	empty = sync_create(u.fd);
 	timeline = sync_create(u.fd);
@@ -492,7 +480,7 @@ static void check_commands(struct user *u, const union drm_t3_any_command *good,
 	run_one(u, good);
 }
 
-static void test_command_arguments(void **state)
+TEST("wrong commands are refused")
 {
 	/* 512 rows of 64, each 128 further: it ends 64 bytes before the buffer does. */
 	struct drm_t3_update update = {
@@ -506,7 +494,6 @@ static void test_command_arguments(void **state)
 	union drm_t3_any_command good;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	good = command_fill(u.b.handle, 0, 64, 0);
 	good.fill.rows = 512;
@@ -526,14 +513,13 @@ static void test_command_arguments(void **state)
 }
 
 /* Handles are the file's own, of queues and of buffers. */
-static void test_handles_of_another_file(void **state)
+TEST("handles of another file are refused")
 {
 	union drm_t3_any_command command;
 	struct user u;
 	uint32_t bo;
 	int other;
 
-	(void)state;
 	user_open(&u, 0);
 	other = open_rank(0);
 	command = command_fill(u.c.handle, 0, 8, 1);
@@ -545,31 +531,7 @@ static void test_handles_of_another_file(void **state)
 	user_close(&u);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_feature_is_told),
-		TEST(test_fill_and_copy),
-		TEST(test_two_dimensions),
-		TEST(test_updates),
-		TEST(test_commands_in_order),
-		TEST(test_strides),
-		TEST(test_short_strides),
-		TEST(test_bytes_behind_a_struct),
-		TEST(test_timeline_over_queues),
-		TEST(test_many_queues),
-		TEST(test_priorities_need_a_privilege),
-		TEST(test_sync_arguments),
-		TEST(test_command_arguments),
-		TEST(test_handles_of_another_file),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
 }

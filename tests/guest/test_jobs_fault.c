@@ -74,7 +74,7 @@ static void expect_part(struct user *u, uint32_t i)
 }
 
 /* Jobs wait for points, for their queue, and for users of their buffers, but for no other jobs. */
-static void test_what_waits_for_what(void **state)
+TEST("jobs wait for points, queue and buffers, and no other jobs")
 {
 	union drm_t3_any_command one, copy, free_fill;
 	uint32_t second, third;
@@ -82,7 +82,6 @@ static void test_what_waits_for_what(void **state)
 	struct submission s;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	operand_open(&other, u.fd, SIZE, 9);
 	CHECK_EQ(queue_create(u.fd, 3, &second), 0);
@@ -128,14 +127,13 @@ static void test_what_waits_for_what(void **state)
 }
 
 /* Two that read one buffer do not wait for each other. */
-static void test_readers_share(void **state)
+TEST("readers of a buffer do not wait for each other")
 {
 	union drm_t3_any_command copy;
 	struct operand other;
 	struct user u;
 	uint32_t second;
 
-	(void)state;
 	user_open(&u, 0);
 	operand_open(&other, u.fd, SIZE, 9);
 	CHECK_EQ(queue_create(u.fd, 0, &second), 0);
@@ -157,13 +155,12 @@ static void test_readers_share(void **state)
 }
 
 /* Buffers, queue, syncobj and file are closed while the job hangs. It still ends well. */
-static void test_close_all_under_a_job(void **state)
+TEST("a job ends well after all its objects were closed")
 {
 	union drm_t3_any_command copy;
 	struct user u;
 	int file, i;
 
-	(void)state;
 	user_open(&u, 0);
 	inject_hang(0, HW_QUEUE, true);
 	start_part(&u, 0);
@@ -219,13 +216,12 @@ static void submit_and_stay(int sock, void *arg)
 }
 
 /* A file's jobs end with it, though the queue hangs. Holders of their fences get an error. */
-static void test_killed_client(void **state)
+TEST("a killed client's jobs end with an error")
 {
 	uint64_t before = memory_free(0);
 	struct child child;
 	int files[2], i;
 
-	(void)state;
 	child_start(&child, submit_and_stay, NULL);
 	for (i = 0; i < 2; i++)
 		files[i] = receive_fd(child.sock);
@@ -261,13 +257,12 @@ static void close_with_jobs_of_others(int sock, void *arg)
  * A job that waits for another user's fence fails when that one is over. It holds memory until
  * then, and no queue.
  */
-static void test_killed_client_that_waits(void **state)
+TEST("a killed client's waiting job keeps memory and no queue")
 {
 	struct child child;
 	struct user u;
 	int waited, file;
 
-	(void)state;
 	user_open(&u, 0);
 	inject_hang(0, HW_QUEUE, true);
 	start_part(&u, 0);
@@ -290,12 +285,11 @@ static void test_killed_client_that_waits(void **state)
 }
 
 /* A fence may be kept for any time: its file can be read, and the module stays. */
-static void test_fence_outlives_all_else(void **state)
+TEST("a fence outlives all else and holds the module")
 {
 	struct user u;
 	int file;
 
-	(void)state;
 	user_open(&u, 0);
 	start_part(&u, 0);
 	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, WAIT_MS), 0);
@@ -311,13 +305,12 @@ static void test_fence_outlives_all_else(void **state)
 	module_load();
 }
 
-static void test_too_many_jobs(void **state)
+TEST("a queue has a largest number of jobs")
 {
 	union drm_t3_any_command fill;
 	struct user u;
 	int jobs, ret;
 
-	(void)state;
 	set_timeout(3600000); /* a debug kernel needs time for that many */
 	user_open(&u, 0);
 	set_timeout(10000);
@@ -347,14 +340,13 @@ static void fail_dma(uint32_t nth, uint32_t count)
 }
 
 /* One of three commands fails, in a job between two others in the same ring. */
-static void test_failed_command(void **state)
+TEST("a failed command fails its job alone")
 {
 	union drm_t3_any_command three[3];
 	struct submission s;
 	struct user u;
 	uint32_t i;
 
-	(void)state;
 	user_open(&u, 0);
 	inject_hang(0, HW_QUEUE, true);
 	start_part(&u, 0);
@@ -379,7 +371,7 @@ static void test_failed_command(void **state)
 }
 
 /* The data was moved without a completion. It must not be moved again. */
-static void test_failed_completion(void **state)
+TEST("a job whose completion fails is not run again")
 {
 	struct drm_t3_update add = {
 		.head.type = DRM_T3_COMMAND_UPDATE,
@@ -392,7 +384,6 @@ static void test_failed_completion(void **state)
 	uint32_t i, *word;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	add.src.handle = u.b.handle;
 	add.dst.handle = u.a.handle;
@@ -413,14 +404,13 @@ static void test_failed_completion(void **state)
 }
 
 /* Poison fails one job after the other. The queue goes on, and later jobs succeed. */
-static void test_poisoned_memory(void **state)
+TEST("poison fails one job after the other, and later ones succeed")
 {
 	struct t3_cmd_inject cmd = { .kind = T3_INJECT_POISON };
 	struct drm_t3_device_info info;
 	struct user u;
 	uint32_t i;
 
-	(void)state;
 	user_open(&u, 0);
 	device_info(u.fd, &info);
 	cmd.value = info.memory_size;
@@ -443,13 +433,12 @@ static void test_poisoned_memory(void **state)
 }
 
 /* The job that hangs is aborted. Those after it in its ring, and others, run. */
-static void test_timeout(void **state)
+TEST("a job that hangs is aborted, and the others run")
 {
 	uint32_t second, round;
 	union drm_t3_any_command fill;
 	struct user u;
 
-	(void)state;
 	set_timeout(TIMEOUT_MS);
 	user_open(&u, 0);
 	CHECK_EQ(queue_create(u.fd, 0, &second), 0);
@@ -473,13 +462,12 @@ static void test_timeout(void **state)
 	set_timeout(10000);
 }
 
-static void test_lost_interrupt(void **state)
+TEST("a lost interrupt delays a job, and does not fail it")
 {
 	struct t3_cmd_inject cmd = { .kind = T3_INJECT_LOSE_IRQ, .nth = 1, .count = 1 };
 	unsigned int poll = parameter_set("poll_ms", 0);
 	struct user u;
 
-	(void)state;
 	set_timeout(8 * TIMEOUT_MS); /* its time is looked at 8 times */
 	user_open(&u, 0);
 	inject(0, &cmd);
@@ -513,7 +501,7 @@ static uint32_t sync_share(int from, uint32_t sync, int to)
  * The device is removed under a job in its ring, one after it, one of another queue that waits for
  * it, and one of another device.
  */
-static void test_unbind_under_jobs(void **state)
+TEST("an unbound device ends all jobs that wait for it")
 {
 	uint64_t before = memory_free(0);
 	union drm_t3_any_command fill;
@@ -523,7 +511,6 @@ static void test_unbind_under_jobs(void **state)
 	int files[3];
 	char bdf[32];
 
-	(void)state;
 	user_open(&u, 0);
 	user_open(&peer, 1);
 	CHECK_EQ(queue_create(u.fd, 0, &second), 0);
@@ -563,30 +550,7 @@ static void test_unbind_under_jobs(void **state)
 	user_close(&u);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_what_waits_for_what),
-		TEST(test_readers_share),
-		TEST(test_close_all_under_a_job),
-		TEST(test_killed_client),
-		TEST(test_killed_client_that_waits),
-		TEST(test_fence_outlives_all_else),
-		TEST(test_too_many_jobs),
-		TEST(test_failed_command),
-		TEST(test_failed_completion),
-		TEST(test_poisoned_memory),
-		TEST(test_timeout),
-		TEST(test_lost_interrupt),
-		TEST(test_unbind_under_jobs),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("jobs_fault", tests, NULL, NULL);
 }

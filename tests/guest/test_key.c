@@ -42,14 +42,13 @@ static void allow(const char *rule)
 }
 
 /* Stores of the source count at the target, as with a descriptor. */
-static void test_updates_pass(void **state)
+TEST("updates pass by a key as by a descriptor")
 {
 	struct drm_t3_segment_map sender;
 	struct drm_t3_fault fault;
 	uint32_t import, i;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	CHECK_EQ(raw_key_import(&p.source, &p.key, &import), 0);
 	CHECK(import);
@@ -73,13 +72,12 @@ static void test_updates_pass(void **state)
 	close_pair(&p);
 }
 
-static void test_rights_are_the_grants(void **state)
+TEST("a key has the rights of its grant")
 {
 	struct drm_t3_segment_map sender;
 	uint32_t import;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	CHECK_EQ(raw_key_import(&p.source, &p.key, &import), 0);
 	sender = raw_sender(&p.source, DRM_T3_SEGMENT_DMA, import, 1); /* segment 0 is granted */
@@ -88,14 +86,13 @@ static void test_rights_are_the_grants(void **state)
 }
 
 /* More rights in the key than at the target: the driver lets it pass, the target does not. */
-static void test_forged_rights_give_none(void **state)
+TEST("forged rights in a key give none")
 {
 	struct drm_t3_segment_map sender;
 	struct drm_t3_fault fault;
 	uint32_t import;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	p.key.segment_mask = ~0ull;
 	CHECK_EQ(raw_key_import(&p.source, &p.key, &import), 0);
@@ -112,13 +109,12 @@ static void test_forged_rights_give_none(void **state)
 	close_pair(&p);
 }
 
-static void test_guessed_keys(void **state)
+TEST("guessed keys are refused")
 {
 	struct drm_t3_key key;
 	struct pair p;
 	size_t i;
 
-	(void)state;
 	open_pair(&p);
 	for (i = 0; i < sizeof(key.secret); i++) {
 		key = p.key;
@@ -140,12 +136,11 @@ static void test_guessed_keys(void **state)
 	close_pair(&p);
 }
 
-static void test_two_keys_differ(void **state)
+TEST("two keys differ in all parts")
 {
 	struct drm_t3_key other;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	CHECK_EQ(raw_key_export(&p.target, 1, 1u << DRM_T3_OP_ADD, &other, NULL), 0);
 	CHECK(memcmp(other.secret, p.key.secret, sizeof(other.secret)) != 0);
@@ -167,12 +162,11 @@ static void export_again(struct pair *p, struct drm_t3_key *key)
 	fail_msg("the entry is not used again");
 }
 
-static void test_stale_keys(void **state)
+TEST("stale keys are refused")
 {
 	struct drm_t3_key key;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	CHECK_EQ(raw_revoke(&p.target, p.grant), 0);
 	CHECK_EQ(raw_key_import(&p.source, &p.key, NULL), -EACCES);
@@ -189,13 +183,12 @@ static void test_stale_keys(void **state)
 }
 
 /* The first space that shows a key has it, until it is revoked. */
-static void test_replayed_keys(void **state)
+TEST("a key belongs to the first space that shows it")
 {
 	struct raw other;
 	uint32_t import;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	raw_open(&other, 0, PAGE);
 	CHECK_EQ(raw_key_import(&p.source, &p.key, &import), 0);
@@ -210,12 +203,11 @@ static void test_replayed_keys(void **state)
 	close_pair(&p);
 }
 
-static void test_for_some_ranks(void **state)
+TEST("a key is for some ranks")
 {
 	struct drm_t3_key_export arg = { .op_mask = 1, .segment_mask = 1, .rank_mask = 2 };
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	arg.space = p.target.space;
 	CHECK_EQ(call(p.target.fd, DRM_IOCTL_T3_KEY_EXPORT, &arg), 0);
@@ -224,13 +216,12 @@ static void test_for_some_ranks(void **state)
 	close_pair(&p);
 }
 
-static void test_table_is_bounded(void **state)
+TEST("a space has at most 32 keys")
 {
 	struct drm_t3_key key;
 	struct pair p;
 	int i;
 
-	(void)state;
 	open_pair(&p);
 	for (i = 1; i < GRANTS; i++)
 		CHECK_EQ(raw_key_export(&p.target, 1, 1, &key, NULL), 0);
@@ -240,11 +231,10 @@ static void test_table_is_bounded(void **state)
 	close_pair(&p);
 }
 
-static void test_needs_an_idle_space(void **state)
+TEST("an import by key needs an idle space")
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	raw_map_local(&p.source);
 	raw_arm(&p.source, 1);
@@ -252,12 +242,11 @@ static void test_needs_an_idle_space(void **state)
 	close_pair(&p);
 }
 
-static void test_administrator_decides(void **state)
+TEST("the administrator decides who may use keys")
 {
 	struct drm_t3_key key;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	allow("0");
 	CHECK_EQ(raw_key_export(&p.target, 1, 1, &key, NULL), -EPERM);
@@ -308,13 +297,12 @@ static uint64_t wrong_keys(int fd)
 	return counters.value[DRM_T3_COUNTER_WRONG_KEYS];
 }
 
-static void test_guessers_are_slowed(void **state)
+TEST("users who guess are slowed, and others are not")
 {
 	struct child child;
 	uint64_t before;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	before = wrong_keys(p.target.fd);
 	child_start(&child, guess, &p);
@@ -447,13 +435,12 @@ static void run_child(void (*body)(int sock, void *arg), void *arg)
 }
 
 /* The numbers that a user has in a namespace are all himself. */
-static void test_a_namespace_is_its_owner(void **state)
+TEST("a user namespace guesses as its owner")
 {
 	struct pair p;
 	struct crowd crowd = { .pair = &p, .uid = UID_USER + 1, .first = 100000 };
 	struct child child;
 
-	(void)state;
 	open_pair(&p);
 	crowd_start(&child, &crowd);
 	run_child(owner_guesses, &crowd);
@@ -463,14 +450,13 @@ static void test_a_namespace_is_its_owner(void **state)
 }
 
 /* Root makes namespaces for others, who do not pay for each other. */
-static void test_a_namespace_of_root_is_its_own_root(void **state)
+TEST("a namespace that root made is a root of its own")
 {
 	struct pair p;
 	struct crowd first = { .pair = &p, .first = 200000 };
 	struct crowd second = { .pair = &p, .first = 300000 };
 	struct child child[2];
 
-	(void)state;
 	open_pair(&p);
 	crowd_start(&child[0], &first);
 	crowd_start(&child[1], &second);
@@ -527,11 +513,10 @@ static void volley_body(int sock, void *arg)
 	CHECK(v.judged <= TRIES + 1 + (now_ns() - start) / 1000000000);
 }
 
-static void test_keys_that_wait_for_an_answer_count(void **state)
+TEST("keys that wait for an answer count as guesses")
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	run_child(volley_body, &p);
 	close_pair(&p);
@@ -573,32 +558,7 @@ static void right_body(int sock, void *arg)
 }
 
 /* They may have to wait for each other, but none is refused. */
-static void test_right_keys_have_no_limit(void **state)
+TEST("right keys have no limit")
 {
-	(void)state;
 	run_child(right_body, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_updates_pass),
-		TEST(test_rights_are_the_grants),
-		TEST(test_forged_rights_give_none),
-		TEST(test_guessed_keys),
-		TEST(test_two_keys_differ),
-		TEST(test_stale_keys),
-		TEST(test_replayed_keys),
-		TEST(test_for_some_ranks),
-		TEST(test_table_is_bounded),
-		TEST(test_needs_an_idle_space),
-		TEST(test_administrator_decides),
-		TEST(test_guessers_are_slowed),
-		TEST(test_a_namespace_is_its_owner),
-		TEST(test_a_namespace_of_root_is_its_own_root),
-		TEST(test_keys_that_wait_for_an_answer_count),
-		TEST(test_right_keys_have_no_limit),
-	};
-
-	return cmocka_run_group_tests_name("key", tests, NULL, NULL);
 }

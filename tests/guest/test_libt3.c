@@ -42,14 +42,13 @@ static void check_rows(const struct end *end, const struct t3_segment_desc *desc
 			 0);
 }
 
-static void test_bytes(void **state)
+TEST("segments of bytes give the right data")
 {
 	struct t3_segment_desc desc;
 	unsigned char image[4096];
 	struct end end;
 	uint32_t epoch;
 
-	(void)state;
 	for (epoch = 1; epoch <= 2; epoch++) {
 		end_open(&end, 0, SIZE, 256);
 		desc = end_ragged(0, epoch == 1 ? DRM_T3_U8 : DRM_T3_I8, DRM_T3_OP_STORE);
@@ -120,20 +119,18 @@ static void check_several_targets(bool dma)
 		end_close(&targets[i]);
 }
 
-static void test_several_targets(void **state)
+TEST("one source reaches several targets")
 {
-	(void)state;
 	check_several_targets(true);
 	check_several_targets(false);
 }
 
-static void test_rank_rights(void **state)
+TEST("a grant of libt3 is for some ranks")
 {
 	struct end target, source;
 	uint32_t grant, import;
 	int fd;
 
-	(void)state;
 	end_open(&target, 1, SIZE, 256);
 	end_open(&source, 0, SIZE, 256);
 	CHECK_EQ(t3_grant_export_to(target.space, 1u << 31, 1, 1, &fd, &grant), -EINVAL);
@@ -144,7 +141,7 @@ static void test_rank_rights(void **state)
 	end_close(&target);
 }
 
-static void test_host_and_shared_buffers(void **state)
+TEST("host and shared buffers work in copies")
 {
 	struct t3_buffer *host, *shared, *same;
 	union drm_t3_any_command command;
@@ -153,7 +150,6 @@ static void test_host_and_shared_buffers(void **state)
 	uint32_t queue;
 	int fd;
 
-	(void)state;
 	end_open(&end, 0, SIZE, 256);
 	end_open(&peer, 1, SIZE, 256);
 	CHECK_EQ(t3_buffer_create_host(end.dev, SIZE, &host), 0);
@@ -242,7 +238,7 @@ static void check_product(const struct maths *m)
 		}
 }
 
-static void test_product(void **state)
+TEST("a product goes to a buffer and to a space")
 {
 	struct t3_segment_desc desc = {
 		.op = DRM_T3_OP_ADD,
@@ -257,7 +253,6 @@ static void test_product(void **state)
 	};
 	struct maths m;
 
-	(void)state;
 	maths_open(&m);
 	CHECK_EQ(run_product(&m), 0);
 	check_product(&m);
@@ -277,25 +272,13 @@ static void test_product(void **state)
 }
 
 /* Of descriptors that are no fence, and of one that has not signalled. */
-static void test_fence(void **state)
+TEST("a descriptor that is no fence is refused")
 {
 	int fds[2];
 
-	(void)state;
 	CHECK_EQ(pipe(fds), 0);
 	CHECK_EQ(t3_fence_wait(fds[0], 0), -EINVAL);
 	close(fds[0]);
 	CHECK_EQ(t3_fence_wait(fds[0], 0), -EBADF);
 	close(fds[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_bytes),	TEST(test_several_targets),
-		TEST(test_rank_rights), TEST(test_host_and_shared_buffers),
-		TEST(test_product),	TEST(test_fence),
-	};
-
-	return cmocka_run_group_tests_name("libt3", tests, NULL, NULL);
 }

@@ -50,13 +50,12 @@ static void die(struct child *child)
 	CHECK_EQ(child_end(child, 5000), 128 + SIGKILL);
 }
 
-static void test_import_after_the_owner_died(void **state)
+TEST("a grant of a dead owner cannot be imported")
 {
 	struct child child;
 	struct raw source;
 	int grant;
 
-	(void)state;
 	raw_open(&source, 0, PAGE);
 	start_target(&child, &grant);
 	die(&child);
@@ -109,15 +108,13 @@ static void check_owner_dies(bool armed)
 	raw_close(&source);
 }
 
-static void test_owner_dies_before_arm(void **state)
+TEST("a source learns before ARM that its target's owner died")
 {
-	(void)state;
 	check_owner_dies(false);
 }
 
-static void test_owner_dies_in_the_epoch(void **state)
+TEST("a source learns in the epoch that its target's owner died")
 {
-	(void)state;
 	check_owner_dies(true);
 }
 
@@ -141,7 +138,7 @@ static void source_body(int sock, void *arg)
 	pause();
 }
 
-static void test_source_dies_in_the_epoch(void **state)
+TEST("a target learns in the epoch that its source died")
 {
 	struct drm_t3_fault fault;
 	struct child child;
@@ -149,7 +146,6 @@ static void test_source_dies_in_the_epoch(void **state)
 	int64_t start;
 	int grant;
 
-	(void)state;
 	child_start(&child, source_body, NULL);
 	raw_open(&target, 1, PAGE);
 	raw_map_local(&target);
@@ -221,15 +217,13 @@ static void check_kill(enum path path)
 	}
 }
 
-static void test_ring_loses_a_member(void **state)
+SLOW_TEST("a ring that loses a member ends by an error")
 {
-	(void)state;
 	check_kill(PATH_STORE);
 }
 
-static void test_ring_loses_a_member_with_doorbells(void **state)
+SLOW_TEST("a ring with doorbells that loses a member ends by an error")
 {
-	(void)state;
 	check_kill(PATH_DOORBELL);
 }
 
@@ -252,13 +246,12 @@ static void busy_body(int sock, void *arg)
 	}
 }
 
-static void test_neighbours_go_on(void **state)
+TEST("neighbours go on when clients are killed")
 {
 	struct child child;
 	struct raw raw;
 	uint32_t epoch;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	for (epoch = 1; epoch <= 10; epoch++) {
@@ -281,12 +274,11 @@ static void sleeper_body(int sock, void *arg)
 	raw_wait(&raw, DRM_T3_WAIT_ARMED, 1, 0, after_ms(90000));
 }
 
-static void test_kill_ends_a_wait(void **state)
+TEST("a kill ends a wait at once")
 {
 	struct child child;
 	int64_t start;
 
-	(void)state;
 	child_start(&child, sleeper_body, NULL);
 	receive_u32(child.sock);
 	nap_ms(30);
@@ -297,7 +289,7 @@ static void test_kill_ends_a_wait(void **state)
 
 /* ----------------------------------------------------------------- grants */
 
-static void test_revoke_one_of_two(void **state)
+TEST("one of two grants is revoked, and the other goes on")
 {
 	struct drm_t3_segment_map segment;
 	struct raw target, left, right;
@@ -305,7 +297,6 @@ static void test_revoke_one_of_two(void **state)
 	uint32_t grant, import;
 	int fd;
 
-	(void)state;
 	if (guest_ranks() < 3)
 		skip();
 	raw_open(&target, 1, PAGE);
@@ -357,14 +348,13 @@ static void receiver_body(int sock, void *arg)
 }
 
 /* A grant ends with its last descriptor, in another process or still in a socket. */
-static void test_grants_that_nobody_imports(void **state)
+TEST("a grant that nobody imports ends with its last descriptor")
 {
 	int fds[33], pair[2], round;
 	struct child child;
 	struct raw raw;
 	uint32_t i;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	for (round = 0; round < 3; round++) {
 		child_start(&child, receiver_body, NULL);
@@ -455,36 +445,16 @@ static void close_in_order(struct things *t, int n)
 	}
 }
 
-static void test_any_close_order(void **state)
+TEST("all memory comes back in any order of closing")
 {
 	uint64_t before[2] = { memory_free(0), memory_free(1) };
 	struct things things;
 	int n;
 
-	(void)state;
 	for (n = 0; n < 120; n++) {
 		make_things(&things);
 		close_in_order(&things, n);
 		check_memory(0, before[0]);
 		check_memory(1, before[1]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_import_after_the_owner_died),
-		TEST(test_owner_dies_before_arm),
-		TEST(test_owner_dies_in_the_epoch),
-		TEST(test_source_dies_in_the_epoch),
-		SLOW_TEST(test_ring_loses_a_member),
-		SLOW_TEST(test_ring_loses_a_member_with_doorbells),
-		TEST(test_neighbours_go_on),
-		TEST(test_kill_ends_a_wait),
-		TEST(test_revoke_one_of_two),
-		TEST(test_grants_that_nobody_imports),
-		TEST(test_any_close_order),
-	};
-
-	return cmocka_run_group_tests_name("lifetime", tests, NULL, NULL);
 }

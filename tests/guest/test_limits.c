@@ -24,13 +24,12 @@ static void check_used(int fd, uint64_t memory, uint64_t host)
 	CHECK_EQ(info.file_host_used, host);
 }
 
-static void test_limits_are_told(void **state)
+TEST("the limits of a file are told")
 {
 	struct drm_t3_device_info info;
 	unsigned int memory, host;
 	int fd = open_rank(0);
 
-	(void)state;
 	info = info_of(fd);
 	CHECK_EQ(info.file_memory_limit, info.memory_size);
 	CHECK(info.file_host_limit >= 16 * MIB);
@@ -81,27 +80,24 @@ static void check_limit(const char *name, int (*create)(int fd, uint64_t size, u
 		CHECK_EQ(results[i], want[i]);
 }
 
-static void test_device_memory(void **state)
+TEST("a user's device memory is limited")
 {
-	(void)state;
 	check_limit("user_memory_mb", bo_create);
 }
 
-static void test_host_memory(void **state)
+TEST("a user's host memory is limited")
 {
-	(void)state;
 	check_limit("user_host_mb", bo_create_host);
 }
 
 /* Records of tiles are device memory as well: 16 bytes each. */
-static void test_spaces_count(void **state)
+TEST("records of tiles count as device memory")
 {
 	struct drm_t3_space_create made;
 	unsigned int before;
 	int fd = open_rank(0), full;
 	uint32_t bo;
 
-	(void)state;
 	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
 	check_used(fd, PAGE, 0);
 	before = parameter_set("user_memory_mb", 1);
@@ -116,14 +112,29 @@ static void test_spaces_count(void **state)
 	close(fd);
 }
 
+/* A failed call has charged nothing. */
+TEST("a failed call charges nothing")
+{
+	struct drm_t3_device_info info;
+	int fd = open_rank(0);
+	uint32_t bo, all;
+
+	info = info_of(fd);
+	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
+	CHECK_EQ(bo_create(fd, info.memory_size, &all), -ENOSPC);
+	check_used(fd, PAGE, 0);
+	CHECK_EQ(bo_create_host(fd, info.file_host_limit + PAGE, &all), -EDQUOT);
+	check_used(fd, PAGE, 0);
+	close(fd);
+}
+
 /* Memory that is still mapped or exported still counts. */
-static void test_counted_until_it_is_free(void **state)
+TEST("memory counts until it is free")
 {
 	int fd = open_rank(0), dmabuf;
 	uint32_t bo, host;
 	void *map;
 
-	(void)state;
 	CHECK_EQ(bo_create(fd, MIB, &bo), 0);
 	CHECK_EQ(bo_create_host(fd, 2 * MIB, &host), 0);
 	check_used(fd, MIB, 2 * MIB);
@@ -140,30 +151,12 @@ static void test_counted_until_it_is_free(void **state)
 	close(fd);
 }
 
-/* A failed call has charged nothing. */
-static void test_failures_are_free(void **state)
-{
-	struct drm_t3_device_info info;
-	int fd = open_rank(0);
-	uint32_t bo, all;
-
-	(void)state;
-	info = info_of(fd);
-	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
-	CHECK_EQ(bo_create(fd, info.memory_size, &all), -ENOSPC);
-	check_used(fd, PAGE, 0);
-	CHECK_EQ(bo_create_host(fd, info.file_host_limit + PAGE, &all), -EDQUOT);
-	check_used(fd, PAGE, 0);
-	close(fd);
-}
-
 /* The limit also counts for a file that passes descriptors on. Importers pay nothing. */
-static void test_importers_pay_nothing(void **state)
+TEST("importers pay nothing")
 {
 	int fd = open_rank(0), same = open_rank(0), peer = open_rank(1), dmabuf;
 	uint32_t host, handle;
 
-	(void)state;
 	CHECK_EQ(bo_create_host(fd, MIB, &host), 0);
 	dmabuf = prime_share(fd, host);
 	CHECK_EQ(prime_import(same, dmabuf, &handle), 0);
@@ -175,16 +168,4 @@ static void test_importers_pay_nothing(void **state)
 	close(peer);
 	close(same);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_limits_are_told),	  TEST(test_device_memory),
-		TEST(test_host_memory),		  TEST(test_spaces_count),
-		TEST(test_failures_are_free),	  TEST(test_counted_until_it_is_free),
-		TEST(test_importers_pay_nothing),
-	};
-
-	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
 }

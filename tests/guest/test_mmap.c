@@ -67,12 +67,11 @@ static void check_map(const struct raw *raw, int kind, int fd, int64_t delta, in
 			   (long long)delta, (long long)grow, flags, got, want);
 }
 
-static void test_sizes_and_offsets(void **state)
+TEST("mappings have the right sizes and offsets")
 {
 	struct raw raw;
 	int kind;
 
-	(void)state;
 	raw_open(&raw, 0, SIZE);
 	for (kind = 0; kind < KINDS; kind++) {
 		check_map(&raw, kind, raw.fd, 0, 0, MAP_SHARED, 0);
@@ -90,12 +89,11 @@ static void test_sizes_and_offsets(void **state)
 	raw_close(&raw);
 }
 
-static void test_private_is_refused(void **state)
+TEST("private mappings are refused")
 {
 	struct raw raw;
 	int kind;
 
-	(void)state;
 	raw_open(&raw, 0, SIZE);
 	for (kind = 0; kind < KINDS; kind++) {
 		check_map(&raw, kind, raw.fd, 0, 0, MAP_PRIVATE, -EINVAL);
@@ -105,7 +103,7 @@ static void test_private_is_refused(void **state)
 	raw_close(&raw);
 }
 
-static void test_offsets_that_nobody_has(void **state)
+TEST("offsets that nobody has are refused")
 {
 	static const uint64_t offsets[] = {
 		0,
@@ -119,18 +117,16 @@ static void test_offsets_that_nobody_has(void **state)
 	int fd = open_rank(0);
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROWS(offsets); i++)
 		CHECK(try_map(fd, offsets[i], PAGE, PROT_READ, MAP_SHARED) < 0);
 	close(fd);
 }
 
-static void test_foreign_files(void **state)
+TEST("offsets of other files are refused")
 {
 	int same = open_rank(0), other = open_rank(1), kind;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, SIZE);
 	for (kind = 0; kind < KINDS; kind++) {
 		check_map(&raw, kind, same, 0, 0, MAP_SHARED, -EACCES);
@@ -141,12 +137,11 @@ static void test_foreign_files(void **state)
 	raw_close(&raw);
 }
 
-static void test_event_area_is_read_only(void **state)
+TEST("the event area is read-only")
 {
 	struct raw raw;
 	struct area area;
 
-	(void)state;
 	raw_open(&raw, 0, SIZE);
 	area = area_of(&raw, EVENT);
 	CHECK_EQ(try_map(raw.fd, area.offset, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED), -EACCES);
@@ -158,13 +153,12 @@ static void test_event_area_is_read_only(void **state)
 	raw_close(&raw);
 }
 
-static void test_read_only_file_maps_nothing_to_write(void **state)
+TEST("a read-only file maps nothing to write")
 {
 	uint64_t offset;
 	uint32_t bo;
 	int fd = open(guest_node(0), O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	CHECK(fd >= 0);
 	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
 	CHECK_EQ(bo_offset(fd, bo, &offset), 0);
@@ -173,11 +167,10 @@ static void test_read_only_file_maps_nothing_to_write(void **state)
 	close(fd);
 }
 
-static void test_mappings_cannot_grow(void **state)
+TEST("mappings cannot grow")
 {
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, SIZE);
 	CHECK(mremap(raw.memory, SIZE, 2 * SIZE, MREMAP_MAYMOVE) == MAP_FAILED);
 	CHECK(mremap((void *)(uintptr_t)raw.aperture, SIZE, 2 * SIZE, MREMAP_MAYMOVE) ==
@@ -189,12 +182,11 @@ static void test_mappings_cannot_grow(void **state)
 }
 
 /* A second mapping shows the same data. Unmapping one keeps the other. */
-static void test_mapped_twice(void **state)
+TEST("a second mapping shows the same data")
 {
 	uint32_t *second;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, SIZE);
 	second = bo_map(raw.fd, raw.bo, SIZE);
 	second[77] = 99;
@@ -207,12 +199,11 @@ static void test_mapped_twice(void **state)
 }
 
 /* Every page of the aperture reads as the same page of the buffer. */
-static void test_aperture_shows_the_buffer(void **state)
+TEST("the aperture shows the buffer")
 {
 	struct raw raw;
 	uint32_t i;
 
-	(void)state;
 	raw_open(&raw, 0, 64 * PAGE);
 	for (i = 0; i < 64; i++)
 		((volatile uint32_t *)raw.memory)[i * PAGE / 4 + i] = i + 1;
@@ -222,13 +213,12 @@ static void test_aperture_shows_the_buffer(void **state)
 	raw_close(&raw);
 }
 
-static void test_sigbus_after_destroy(void **state)
+TEST("mappings of a destroyed space raise SIGBUS")
 {
 	struct area area[KINDS];
 	struct raw raw;
 	int kind;
 
-	(void)state;
 	raw_open(&raw, 0, SIZE);
 	for (kind = 0; kind < KINDS; kind++)
 		area[kind] = area_of(&raw, kind);
@@ -249,11 +239,10 @@ static void test_sigbus_after_destroy(void **state)
 }
 
 /* A mapping that was never touched is revoked as well. */
-static void test_sigbus_without_an_earlier_touch(void **state)
+TEST("a mapping that was never touched raises SIGBUS, too")
 {
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, SIZE);
 	CHECK_EQ(space_destroy(raw.fd, raw.space), 0);
 	CHECK_EQ(signal_of_store(raw.aperture), SIGBUS);
@@ -263,11 +252,10 @@ static void test_sigbus_without_an_earlier_touch(void **state)
 }
 
 /* Mappings hold the file, so its space lives on without the descriptor. */
-static void test_space_lives_while_it_is_mapped(void **state)
+TEST("a space lives while it is mapped")
 {
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, SIZE);
 	raw_map_local(&raw);
 	close(raw.fd);
@@ -291,12 +279,11 @@ static void child_finishes_the_epoch(int sock, void *arg)
 }
 
 /* fork() duplicates file and mappings. The child's end destroys nothing. */
-static void test_fork_shares_the_space(void **state)
+TEST("a fork shares the space")
 {
 	struct child child;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, SIZE);
 	raw_map_local(&raw);
 	child_start(&child, child_finishes_the_epoch, &raw);
@@ -322,12 +309,11 @@ static void child_finds_it_dead(int sock, void *arg)
 	CHECK_EQ(raw_state(raw), DRM_T3_SPACE_DEAD);
 }
 
-static void test_destroy_reaches_the_child(void **state)
+TEST("the end of a space reaches the child's mappings")
 {
 	struct child child;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, SIZE);
 	child_start(&child, child_finds_it_dead, &raw);
 	receive_u32(child.sock);
@@ -335,26 +321,4 @@ static void test_destroy_reaches_the_child(void **state)
 	send_u32(child.sock, 1);
 	CHECK_EQ(child_end(&child, 5000), 0);
 	raw_close(&raw);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_sizes_and_offsets),
-		TEST(test_private_is_refused),
-		TEST(test_offsets_that_nobody_has),
-		TEST(test_foreign_files),
-		TEST(test_event_area_is_read_only),
-		TEST(test_read_only_file_maps_nothing_to_write),
-		TEST(test_mappings_cannot_grow),
-		TEST(test_mapped_twice),
-		TEST(test_aperture_shows_the_buffer),
-		TEST(test_sigbus_after_destroy),
-		TEST(test_sigbus_without_an_earlier_touch),
-		TEST(test_space_lives_while_it_is_mapped),
-		TEST(test_fork_shares_the_space),
-		TEST(test_destroy_reaches_the_child),
-	};
-
-	return cmocka_run_group_tests_name("mmap", tests, NULL, NULL);
 }

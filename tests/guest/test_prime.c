@@ -60,7 +60,7 @@ static void check_operand(struct user *u, struct operand *other)
 /* --------------------------------------------------------------- same device */
 
 /* The same buffer: mapped, a job's operand, behind a space. It lives as long as any of them. */
-static void test_same_device(void **state)
+TEST("an import on the same device is the same buffer")
 {
 	struct drm_t3_space_create made;
 	uint32_t handle, again;
@@ -68,7 +68,6 @@ static void test_same_device(void **state)
 	struct user a, b;
 	int dmabuf;
 
-	(void)state;
 	user_open(&a, 0);
 	user_open(&b, 0);
 	dmabuf = prime_share(a.fd, a.own.handle);
@@ -88,13 +87,12 @@ static void test_same_device(void **state)
 	close(a.fd);
 }
 
-static void test_export_arguments(void **state)
+TEST("wrong arguments of an export are refused")
 {
 	struct user u;
 	uint32_t handle;
 	int dmabuf;
 
-	(void)state;
 	user_open(&u, 0);
 	CHECK_EQ(prime_export(u.fd, 77, DRM_CLOEXEC), -ENOENT);
 	CHECK_EQ(prime_export(u.fd, u.own.handle, 1u << 30), -EINVAL);
@@ -150,13 +148,12 @@ static void check_mapping(int fd, const struct operand *operand)
 	close(dmabuf);
 }
 
-static void test_mapping(void **state)
+TEST("a mapping of a dma-buf shows its buffer")
 {
 	struct operand host;
 	struct user u;
 	uint32_t handle;
 
-	(void)state;
 	user_open(&u, 0);
 	CHECK_EQ(bo_create_host(u.fd, SIZE, &handle), 0);
 	operand_adopt(&host, u.fd, handle, SIZE, 5);
@@ -167,7 +164,7 @@ static void test_mapping(void **state)
 }
 
 /* The processor waits for jobs that write, when it announces its access. */
-static void test_sync_waits_for_jobs(void **state)
+TEST("a processor's access waits for jobs that write")
 {
 	const uint32_t size = 32u << 20;
 	union drm_t3_any_command command;
@@ -175,7 +172,6 @@ static void test_sync_waits_for_jobs(void **state)
 	int fd = open_rank(0), dmabuf;
 	uint32_t queue, handle;
 
-	(void)state;
 	CHECK_EQ(queue_create(fd, 0, &queue), 0);
 	CHECK_EQ(bo_create(fd, size, &handle), 0);
 	dmabuf = prime_share(fd, handle);
@@ -226,26 +222,23 @@ static void check_peer(int (*create)(int fd, uint64_t size, uint32_t *handle))
 	user_close(&user);
 }
 
-static void test_peer_device_memory(void **state)
+TEST("a peer's device memory works as an operand")
 {
-	(void)state;
 	check_peer(bo_create);
 }
 
-static void test_peer_host_memory(void **state)
+TEST("a peer's host memory works as an operand")
 {
-	(void)state;
 	check_peer(bo_create_host);
 }
 
 /* An import is exported as its original. */
-static void test_passed_on(void **state)
+TEST("an import is exported as its original")
 {
 	struct user owner, user;
 	uint32_t handle, back;
 	int first, second;
 
-	(void)state;
 	user_open(&owner, 0);
 	user_open(&user, 1);
 	first = prime_share(owner.fd, owner.own.handle);
@@ -260,7 +253,7 @@ static void test_passed_on(void **state)
 	user_close(&owner);
 }
 
-static void test_import_is_no_device_memory(void **state)
+TEST("an import is no device memory")
 {
 	struct drm_t3_space_create made;
 	union drm_t3_any_command command;
@@ -268,7 +261,6 @@ static void test_import_is_no_device_memory(void **state)
 	uint32_t handle;
 	int dmabuf;
 
-	(void)state;
 	user_open(&owner, 0);
 	user_open(&user, 1);
 	dmabuf = prime_share(owner.fd, owner.own.handle);
@@ -282,7 +274,7 @@ static void test_import_is_no_device_memory(void **state)
 	user_close(&owner);
 }
 
-static void test_another_fabric(void **state)
+TEST("device memory does not leave its fabric, and host memory does")
 {
 	const char *node = guest_foreign_node();
 	struct operand import;
@@ -290,7 +282,6 @@ static void test_another_fabric(void **state)
 	uint32_t handle;
 	int dmabuf;
 
-	(void)state;
 	CHECK(node);
 	user_open(&owner, 0);
 	lone.fd = open(node, O_RDWR | O_CLOEXEC);
@@ -313,7 +304,7 @@ static void test_another_fabric(void **state)
 }
 
 /* Fences belong to the buffer: a copy by one rank waits for the fill by another. */
-static void test_order_between_devices(void **state)
+TEST("fences order jobs of two devices")
 {
 	const uint32_t size = 16u << 20;
 	union drm_t3_any_command command;
@@ -322,7 +313,6 @@ static void test_order_between_devices(void **state)
 	uint8_t *map;
 	int dmabuf;
 
-	(void)state;
 	user_open(&owner, 0);
 	user_open(&user, 1);
 	CHECK_EQ(bo_create(owner.fd, size, &big), 0);
@@ -366,18 +356,16 @@ static void check_foreign(int dmabuf)
 	close(dmabuf);
 }
 
-static void test_udmabuf(void **state)
+TEST("pages of udmabuf work as an operand")
 {
-	(void)state;
 	check_foreign(udmabuf_create(SIZE / PAGE));
 }
 
-static void test_dma_heap(void **state)
+TEST("pages of a DMA heap work as an operand")
 {
 	struct dma_heap_allocation_data heap = { .len = SIZE, .fd_flags = O_RDWR | O_CLOEXEC };
 	int node = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	if (node < 0 && errno == ENOENT) {
 		fprintf(stderr, "# skipped: this kernel has no DMA heaps\n");
 		skip();
@@ -433,13 +421,12 @@ static void scattered_close(struct scattered *s)
 }
 
 /* A job that is eight times as long as the ring. */
-static void test_many_pieces(void **state)
+TEST("a job of many pieces runs through the ring")
 {
 	struct submission job;
 	struct scattered s;
 	uint32_t i;
 
-	(void)state;
 	scattered_open(&s);
 	job = submission(s.u.queue, s.commands, 4);
 	submission_out(&job, s.sync, 0);
@@ -453,12 +440,11 @@ static void test_many_pieces(void **state)
 	scattered_close(&s);
 }
 
-static void test_too_many_pieces(void **state)
+TEST("a job of too many pieces is refused")
 {
 	struct submission job;
 	struct scattered s;
 
-	(void)state;
 	scattered_open(&s);
 	job = submission(s.u.queue, s.commands, 5);
 	CHECK_EQ(submit(s.u.fd, &job), pages_are_joined() ? 0 : -EFBIG);
@@ -480,7 +466,7 @@ static void child_shares(int sock, void *arg)
 	kill(getpid(), SIGKILL);
 }
 
-static void test_exporting_process_dies(void **state)
+TEST("an import outlives the process that exported it")
 {
 	struct operand import;
 	struct child child;
@@ -488,7 +474,6 @@ static void test_exporting_process_dies(void **state)
 	uint32_t handle;
 	int dmabuf;
 
-	(void)state;
 	child_start(&child, child_shares, NULL);
 	dmabuf = receive_fd(child.sock);
 	user_open(&u, 1);
@@ -503,7 +488,7 @@ static void test_exporting_process_dies(void **state)
 }
 
 /* The exporter's device is removed: no new job, dead mappings, and all memory is freed. */
-static void test_exporting_device_goes(void **state)
+TEST("an exporting device that goes ends its imports")
 {
 	union drm_t3_any_command command;
 	struct user owner, user;
@@ -512,7 +497,6 @@ static void test_exporting_device_goes(void **state)
 	uint8_t *map;
 	char bdf[32];
 
-	(void)state;
 	user_open(&owner, 0);
 	user_open(&user, 1);
 	dmabuf = prime_share(owner.fd, owner.own.handle);
@@ -537,7 +521,7 @@ static void test_exporting_device_goes(void **state)
 }
 
 /* The importer's device is removed: its attachments end at once, and the buffer lives on. */
-static void test_importing_device_goes(void **state)
+TEST("an importing device that goes leaves the buffer alone")
 {
 	struct operand import;
 	struct user owner, user;
@@ -545,7 +529,6 @@ static void test_importing_device_goes(void **state)
 	int dmabuf, foreign = udmabuf_create(4);
 	char bdf[32];
 
-	(void)state;
 	user_open(&owner, 0);
 	user_open(&user, 1);
 	dmabuf = prime_share(owner.fd, owner.own.handle);
@@ -564,34 +547,7 @@ static void test_importing_device_goes(void **state)
 	driver_bind(bdf);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_same_device),
-		TEST(test_export_arguments),
-		TEST(test_mapping),
-		TEST(test_sync_waits_for_jobs),
-		TEST(test_peer_device_memory),
-		TEST(test_peer_host_memory),
-		TEST(test_passed_on),
-		TEST(test_import_is_no_device_memory),
-		TEST(test_another_fabric),
-		TEST(test_order_between_devices),
-		TEST(test_udmabuf),
-		TEST(test_dma_heap),
-		TEST(test_many_pieces),
-		TEST(test_too_many_pieces),
-		TEST(test_exporting_process_dies),
-		TEST(test_exporting_device_goes),
-		TEST(test_importing_device_goes),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("prime", tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ static uint8_t *vgem_map(int fd, uint32_t handle)
 }
 
 /* Its pages are an operand of this driver's jobs. */
-static void test_import(void **state)
+TEST("pages of another driver work as an operand")
 {
 	int vgem = need_vgem(), fd = open_rank(0), dmabuf;
 	uint32_t foreign = vgem_create(vgem), handle, queue;
@@ -81,7 +81,6 @@ static void test_import(void **state)
 	struct operand own;
 	uint8_t *map, *twin;
 
-	(void)state;
 	map = vgem_map(vgem, foreign);
 	memset(map, 0x31, SIZE);
 	dmabuf = prime_share(vgem, foreign);
@@ -116,12 +115,11 @@ static void test_import(void **state)
 #endif
 
 /* Any device whose DMA is coherent may use host memory. Only devices that reach it may use device memory. */
-static void test_export(void **state)
+TEST("another driver imports host memory, and device memory if it reaches it")
 {
 	int vgem = need_vgem(), fd = open_rank(0), dmabuf;
 	uint32_t host, device, handle = 0;
 
-	(void)state;
 	CHECK_EQ(bo_create_host(fd, SIZE, &host), 0);
 	CHECK_EQ(bo_create(fd, SIZE, &device), 0);
 	dmabuf = prime_share(fd, device);
@@ -136,13 +134,12 @@ static void test_export(void **state)
 }
 
 /* The importer keeps pages that no other process has any more. */
-static void test_exporter_goes_first(void **state)
+TEST("an importer keeps pages of an exporter that has gone")
 {
 	int vgem = need_vgem(), fd = open_rank(0), dmabuf;
 	uint32_t host, handle;
 	char bdf[32];
 
-	(void)state;
 	if (HOST_TO_VGEM) {
 		close(fd);
 		close(vgem);
@@ -163,28 +160,15 @@ static void test_exporter_goes_first(void **state)
 }
 
 /* A dma-buf holds the module that its memory comes from. */
-static void test_module_is_held(void **state)
+TEST("a dma-buf holds the module")
 {
 	int fd = open_rank(0), dmabuf;
 	uint32_t host;
 
-	(void)state;
 	CHECK_EQ(bo_create_host(fd, SIZE, &host), 0);
 	dmabuf = prime_share(fd, host);
 	close(fd);
 	CHECK(module_users() > 0);
 	CHECK(module_unload() < 0);
 	close(dmabuf);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_import),
-		TEST(test_export),
-		TEST(test_exporter_goes_first),
-		TEST(test_module_is_held),
-	};
-
-	return cmocka_run_group_tests_name("prime_foreign", tests, NULL, NULL);
 }

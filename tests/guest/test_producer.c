@@ -112,11 +112,10 @@ static void run_local(uint32_t dtype, uint32_t path)
 	end_close(&end);
 }
 
-static void test_all_types(void **state)
+TEST("both paths give the same bytes in each type")
 {
 	uint32_t dtype, i;
 
-	(void)state;
 	for (dtype = DRM_T3_I32; dtype <= DRM_T3_I8; dtype++) {
 		for (i = 0; i < 2; i++)
 			run_local(dtype, both[i]);
@@ -124,7 +123,7 @@ static void test_all_types(void **state)
 }
 
 /* The last tile completes the segment, on both paths. */
-static void test_events(void **state)
+TEST("the last tile completes the segment on both paths")
 {
 	struct t3_segment_desc desc = end_ragged(3, DRM_T3_F32, DRM_T3_OP_ADD);
 	unsigned char image[IMAGE];
@@ -134,7 +133,6 @@ static void test_events(void **state)
 	uint64_t tile;
 	uint32_t i;
 
-	(void)state;
 	desc.init = DRM_T3_INIT_IDENTITY;
 	for (i = 0; i < 2; i++) {
 		end_open(&end, 0, SIZE, 512);
@@ -203,45 +201,16 @@ static void run_peer(bool dma, uint32_t path)
 	end_close(&sink);
 }
 
-static void test_peers(void **state)
+TEST("producers reach a peer on both paths")
 {
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 4; i++)
 		run_peer(i & 1, both[i >> 1]);
 }
 
-/* Destroying the producer removes its staging from an idle space. A faulted space keeps it. */
-static void test_staging_comes_and_goes(void **state)
-{
-	struct t3_segment_desc desc = end_ragged(3, DRM_T3_I32, DRM_T3_OP_STORE);
-	struct t3_producer *p;
-	struct end end;
-	uint64_t before;
-
-	(void)state;
-	end_open(&end, 0, SIZE, 512);
-	CHECK_EQ(t3_local_map(end.space, &desc), 0);
-	before = memory_free(0);
-	p = create(&end, &desc, T3_PATH_DOORBELL);
-	CHECK_EQ(memory_free(0), before - PAGE);
-	t3_producer_destroy(p);
-	CHECK_EQ(memory_free(0), before);
-	p = create(&end, &desc, T3_PATH_DOORBELL);
-	CHECK_EQ(t3_release(end.space, 7), 0); /* BAD_ARM */
-	CHECK_EQ(t3_wait_armed(end.space, 7, DEADLINE), -EIO);
-	t3_producer_destroy(p);
-	CHECK_EQ(t3_space_reset(end.space), 0);
-	p = create(&end, &desc, T3_PATH_DOORBELL);
-	CHECK_EQ(memory_free(0), before - PAGE);
-	t3_producer_destroy(p);
-	CHECK_EQ(memory_free(0), before);
-	end_close(&end);
-}
-
 /* After a reset a local segment's producer goes on. */
-static void test_reset(void **state)
+TEST("a local segment's producer goes on after a reset")
 {
 	struct t3_segment_desc desc = end_ragged(3, DRM_T3_I32, DRM_T3_OP_STORE);
 	unsigned char image[IMAGE];
@@ -249,7 +218,6 @@ static void test_reset(void **state)
 	struct end end;
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		end_open(&end, 0, SIZE, 512);
 		CHECK_EQ(t3_local_map(end.space, &desc), 0);
@@ -269,15 +237,29 @@ static void test_reset(void **state)
 	}
 }
 
-int main(void)
+/* Destroying the producer removes its staging from an idle space. A faulted space keeps it. */
+TEST("staging comes and goes with its producer")
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_all_types),
-		TEST(test_events),
-		TEST(test_peers),
-		TEST(test_reset),
-		TEST(test_staging_comes_and_goes),
-	};
+	struct t3_segment_desc desc = end_ragged(3, DRM_T3_I32, DRM_T3_OP_STORE);
+	struct t3_producer *p;
+	struct end end;
+	uint64_t before;
 
-	return cmocka_run_group_tests_name("producer", tests, NULL, NULL);
+	end_open(&end, 0, SIZE, 512);
+	CHECK_EQ(t3_local_map(end.space, &desc), 0);
+	before = memory_free(0);
+	p = create(&end, &desc, T3_PATH_DOORBELL);
+	CHECK_EQ(memory_free(0), before - PAGE);
+	t3_producer_destroy(p);
+	CHECK_EQ(memory_free(0), before);
+	p = create(&end, &desc, T3_PATH_DOORBELL);
+	CHECK_EQ(t3_release(end.space, 7), 0); /* BAD_ARM */
+	CHECK_EQ(t3_wait_armed(end.space, 7, DEADLINE), -EIO);
+	t3_producer_destroy(p);
+	CHECK_EQ(t3_space_reset(end.space), 0);
+	p = create(&end, &desc, T3_PATH_DOORBELL);
+	CHECK_EQ(memory_free(0), before - PAGE);
+	t3_producer_destroy(p);
+	CHECK_EQ(memory_free(0), before);
+	end_close(&end);
 }

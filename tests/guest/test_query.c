@@ -22,12 +22,11 @@ static const struct {
 	{ DRM_T3_QUERY_COUNTERS, sizeof(struct drm_t3_counters) },
 };
 
-static void test_driver_name_and_version(void **state)
+TEST("the driver has a name and a version")
 {
 	int fd = open_rank(0);
 	drmVersionPtr version = drmGetVersion(fd);
 
-	(void)state;
 	CHECK(version);
 	assert_string_equal(version->name, T3_DRIVER_NAME);
 	CHECK_EQ(version->version_major, T3_DRIVER_MAJOR);
@@ -36,12 +35,11 @@ static void test_driver_name_and_version(void **state)
 	close(fd);
 }
 
-static void test_limits_are_those_of_the_hardware(void **state)
+TEST("the limits are those of the hardware")
 {
 	struct drm_t3_device_info info;
 	int fd = open_rank(0);
 
-	(void)state;
 	device_info(fd, &info);
 	CHECK_EQ(info.features,
 		 DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX | DRM_T3_FEATURE_MULTI |
@@ -64,14 +62,13 @@ static void test_limits_are_those_of_the_hardware(void **state)
 	close(fd);
 }
 
-static void test_ranks_are_of_one_fabric(void **state)
+TEST("all ranks belong to one fabric")
 {
 	struct drm_t3_device_info info;
 	uint64_t fabric = 0;
 	uint32_t rank;
 	int fd;
 
-	(void)state;
 	for (rank = 0; rank < guest_ranks(); rank++) {
 		fd = open_rank(rank);
 		device_info(fd, &info);
@@ -84,13 +81,12 @@ static void test_ranks_are_of_one_fabric(void **state)
 	}
 }
 
-static void test_without_data_the_size_is_told(void **state)
+TEST("a query without data says the size")
 {
 	int fd = open_rank(0);
 	uint32_t size;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROWS(answers); i++) {
 		size = 0;
 		CHECK_EQ(query(fd, answers[i].type, NULL, &size), 0);
@@ -118,12 +114,11 @@ static void check_copied(int fd, size_t answer, uint32_t room, uint32_t want)
 	CHECK(!want || data[want - 1] != GUARD);
 }
 
-static void test_short_and_long_answers(void **state)
+TEST("a query copies as much as the caller has room for")
 {
 	int fd = open_rank(0);
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROWS(answers); i++) {
 		check_copied(fd, i, 0, 0);
 		check_copied(fd, i, 4, 4);
@@ -144,13 +139,12 @@ static void get_counters(int fd, struct drm_t3_counters *counters)
 
 #define COUNTERS 31u
 
-static void test_counters_count(void **state)
+TEST("the counters count an epoch exactly")
 {
 	struct drm_t3_counters before, after;
 	struct raw raw;
 	uint32_t i;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	get_counters(raw.fd, &before);
@@ -173,28 +167,15 @@ static void test_counters_count(void **state)
 	raw_close(&raw);
 }
 
-static void test_memory_free_follows_buffers(void **state)
+TEST("the free memory follows the buffers")
 {
 	uint64_t before = memory_free(0);
 	uint32_t handle;
 	int fd = open_rank(0);
 
-	(void)state;
 	CHECK_EQ(bo_create(fd, 5 * PAGE - 3, &handle), 0);
 	CHECK_EQ(memory_free(0), before - 5 * PAGE);
 	CHECK_EQ(bo_close(fd, handle), 0);
 	CHECK_EQ(memory_free(0), before);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_driver_name_and_version),	TEST(test_limits_are_those_of_the_hardware),
-		TEST(test_ranks_are_of_one_fabric),	TEST(test_without_data_the_size_is_told),
-		TEST(test_short_and_long_answers),	TEST(test_counters_count),
-		TEST(test_memory_free_follows_buffers),
-	};
-
-	return cmocka_run_group_tests_name("query", tests, NULL, NULL);
 }

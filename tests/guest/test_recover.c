@@ -226,13 +226,12 @@ static void waiter_check_dead(struct waiter *w)
  * The abort of a late job's queue fails, so the function is reset. The late job fails. The others
  * run again, except one in progress that must not be done twice.
  */
-static void test_reset_for_a_late_job(void **state)
+TEST("a reset for a late job fails this job alone")
 {
 	struct waiter waiter;
 	struct load load;
 	struct user u;
 
-	(void)state;
 	set_parameter("poll_ms", TIMEOUT_MS); /* planned before the job is late: not done */
 	user_open(&u, 0);
 	set_parameter("poll_ms", 0);
@@ -245,13 +244,12 @@ static void test_reset_for_a_late_job(void **state)
 }
 
 /* No job was late. The watchdog finds the hang, and no client is at fault. */
-static void test_reset_by_somebody_else(void **state)
+TEST("a reset by somebody else fails no job")
 {
 	struct waiter waiter;
 	struct load load;
 	struct user u;
 
-	(void)state;
 	set_parameter("poll_ms", POLL_MS / 2);
 	user_open(&u, 0);
 	waiter_start(&waiter);
@@ -262,13 +260,12 @@ static void test_reset_by_somebody_else(void **state)
 	user_close(&u);
 }
 
-static void test_function_level_reset(void **state)
+TEST("a function-level reset fails no job")
 {
 	struct waiter waiter;
 	struct load load;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	waiter_start(&waiter);
 	load_start(&u, &load);
@@ -279,12 +276,11 @@ static void test_function_level_reset(void **state)
 }
 
 /* A reset does not report again what a queue has completed before. */
-static void test_completions_of_an_earlier_life(void **state)
+TEST("completions of an earlier life are not reported again")
 {
 	union drm_t3_any_command fill;
 	struct user u;
 
-	(void)state;
 	user_open(&u, 0);
 	fill = command_fill(u.a.handle, 0, 64, PATTERN);
 	start(&u, 0, &fill, 0);
@@ -360,13 +356,12 @@ static void *use_all(void *arg)
 	return NULL;
 }
 
-static void test_resets_under_load(void **state)
+SLOW_TEST("clients survive resets under load")
 {
 	volatile bool stop = false;
 	pthread_t thread;
 	int round;
 
-	(void)state;
 	CHECK_EQ(pthread_create(&thread, NULL, use_all, (void *)(uintptr_t)&stop), 0);
 	for (round = 0; round < 8; round++) {
 		nap_ms(37);
@@ -388,14 +383,13 @@ static void lose_interrupts(uint32_t count)
 }
 
 /* All interrupts are lost. Spaces and jobs go on by the watchdog alone, which was off before. */
-static void test_no_interrupt_at_all(void **state)
+TEST("spaces and jobs go on without any interrupt")
 {
 	union drm_t3_any_command fill;
 	struct waiter w;
 	struct user u;
 	uint32_t i;
 
-	(void)state;
 	set_parameter("poll_ms", 0);
 	nap_ms(1100); /* what was planned has been */
 	user_open(&u, 0);
@@ -423,13 +417,12 @@ static void test_no_interrupt_at_all(void **state)
  * The event area cannot be written. The owner gets the error in another way, and others are not
  * disturbed.
  */
-static void test_event_area_out_of_reach(void **state)
+TEST("an event area out of reach is an error of its owner alone")
 {
 	struct t3_cmd_inject cmd = { .kind = T3_INJECT_FAIL_DMA, .nth = 1, .count = 1 };
 	struct drm_t3_fault fault;
 	struct waiter w, other;
 
-	(void)state;
 	waiter_open(&w);
 	waiter_open(&other);
 	inject(0, &cmd);
@@ -459,7 +452,7 @@ static void check_line(const char *dump, const char *line)
 }
 
 /* The first failure is kept, whatever follows. */
-static void test_coredump_of_the_first_failure(void **state)
+TEST("the coredump shows the first failure")
 {
 	union drm_t3_any_command fill;
 	struct waiter waiter;
@@ -467,7 +460,6 @@ static void test_coredump_of_the_first_failure(void **state)
 	uint32_t i;
 	char *dump;
 
-	(void)state;
 	user_open(&u, 0);
 	waiter_open(&waiter);
 	raw_arm(&waiter.raw, 1);
@@ -497,21 +489,7 @@ static void test_coredump_of_the_first_failure(void **state)
 	CHECK(!coredump_read());
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_reset_for_a_late_job),	 TEST(test_reset_by_somebody_else),
-		TEST(test_function_level_reset),	 TEST(test_completions_of_an_earlier_life),
-		SLOW_TEST(test_resets_under_load),	 TEST(test_no_interrupt_at_all),
-		TEST(test_event_area_out_of_reach),	 TEST(test_coredump_of_the_first_failure),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("recover", tests, NULL, NULL);
 }

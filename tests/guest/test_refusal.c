@@ -45,26 +45,24 @@ static void check_handle(int fd, uint32_t handle)
 
 /* --------------------------------------------------------------------- fields */
 
-static void test_none(void **state)
+TEST("a file without a refusal has no data")
 {
 	struct drm_t3_refusal refusal;
 	int fd = open_rank(0);
 	uint32_t bo;
 
-	(void)state;
 	CHECK_EQ(refusal_get(fd, &refusal), -ENODATA);
 	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
 	CHECK_EQ(refusal_get(fd, &refusal), -ENODATA);
 	close(fd);
 }
 
-static void test_all_fields(void **state)
+TEST("a refusal names all about its field")
 {
 	struct drm_t3_segment_map map;
 	struct drm_t3_refusal refusal;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	map = raw_segment(&raw);
 	map.pitch = 60;
@@ -85,12 +83,11 @@ static void test_all_fields(void **state)
 	raw_close(&raw);
 }
 
-static void test_signed(void **state)
+TEST("a signed value is told as such")
 {
 	struct drm_t3_refusal refusal;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_ARMED, 1, 0, -7), -EINVAL);
 	CHECK_EQ(refusal_get(raw.fd, &refusal), 0);
@@ -103,13 +100,12 @@ static void test_signed(void **state)
 }
 
 /* A refusal stays until the next one, and each has another number. */
-static void test_last_one(void **state)
+TEST("a refusal stays until the next one")
 {
 	struct drm_t3_refusal first, second;
 	int fd = open_rank(0);
 	uint32_t bo;
 
-	(void)state;
 	CHECK_EQ(refuse_size(fd), -EINVAL);
 	CHECK_EQ(refusal_get(fd, &first), 0);
 	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
@@ -126,7 +122,7 @@ static void test_last_one(void **state)
 }
 
 /* Elements of arrays: commands, points, imports. */
-static void test_elements(void **state)
+TEST("an element of an array is named by its index")
 {
 	union drm_t3_any_command commands[3];
 	struct drm_t3_sync syncs[2] = { { .handle = 1 }, { .handle = 4711 } };
@@ -141,7 +137,6 @@ static void test_elements(void **state)
 	int fd = open_rank(0);
 	uint32_t bo;
 
-	(void)state;
 	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
 	CHECK_EQ(call(fd, DRM_IOCTL_T3_QUEUE_CREATE, &queue), 0);
 	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_CREATE, &sync), 0);
@@ -174,7 +169,7 @@ static void test_elements(void **state)
 /* ------------------------------------------------------------- other ioctls */
 
 /* Of the core: what it answers, what the driver answers in its place, and what is not there. */
-static void test_core(void **state)
+TEST("refusals of the DRM core are told, too")
 {
 	struct drm_syncobj_timeline_array array = { .count_handles = 0 };
 	struct drm_gem_close close_arg = { .handle = 4711 };
@@ -184,7 +179,6 @@ static void test_core(void **state)
 	int fd = open_rank(0), wrong = 0;
 	uint32_t handles[2] = { 0, 0 };
 
-	(void)state;
 	CHECK_EQ(call(fd, DRM_IOCTL_GEM_CLOSE, &close_arg), -EINVAL);
 	wrong += refusal_check(fd, DRM_IOCTL_GEM_CLOSE, "close", EINVAL, "drm_gem_close", "handle");
 	CHECK_EQ(call(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime), -EBADF);
@@ -214,11 +208,10 @@ static void test_core(void **state)
 }
 
 /* The end of a wait is an answer. */
-static void test_waits_refuse_nothing(void **state)
+TEST("the end of a wait is no refusal")
 {
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	CHECK_EQ(refuse_handle(raw.fd, 8), -ENOENT);
@@ -227,12 +220,11 @@ static void test_waits_refuse_nothing(void **state)
 	raw_close(&raw);
 }
 
-static void test_event(void **state)
+TEST("a refusal is an event for tracing")
 {
 	struct trace trace;
 	int fd = open_rank(0);
 
-	(void)state;
 	trace_open(&trace, 0);
 	CHECK_EQ(refuse_handle(fd, 9), -ENOENT);
 	trace_expect(&trace, "t3_refusal",
@@ -253,11 +245,10 @@ static void debug_messages(const char *categories)
 }
 
 /* The driver's messages alone. */
-static void test_message(void **state)
+TEST("a refusal is a message for debugging")
 {
 	int fd = open_rank(0);
 
-	(void)state;
 	debug_messages("2");
 	CHECK_EQ(refuse_handle(fd, 0x7177), -ENOENT);
 	debug_messages("0");
@@ -267,12 +258,11 @@ static void test_message(void **state)
 
 /* ------------------------------------------------------------------- whose */
 
-static void test_files_are_apart(void **state)
+TEST("files have refusals of their own")
 {
 	struct drm_t3_refusal refusal;
 	int a = open_rank(0), b = open_rank(0);
 
-	(void)state;
 	CHECK_EQ(refuse_handle(a, 10), -ENOENT);
 	CHECK_EQ(refusal_get(b, &refusal), -ENODATA);
 	CHECK_EQ(refuse_handle(b, 11), -ENOENT);
@@ -295,12 +285,11 @@ static void child_body(int sock, void *arg)
 }
 
 /* A process that got the descriptor sees nothing of its parent. */
-static void test_processes_are_apart(void **state)
+TEST("processes have refusals of their own")
 {
 	struct child child;
 	int fd = open_rank(0);
 
-	(void)state;
 	CHECK_EQ(refuse_handle(fd, 12), -ENOENT);
 	child_start(&child, child_body, &fd);
 	CHECK_EQ(child_end(&child, 10000), 0);
@@ -352,13 +341,12 @@ static void run_threads(int fd, struct failing *threads, uint32_t count)
 		CHECK_EQ(pthread_join(threads[i].thread, NULL), 0);
 }
 
-static void test_threads_are_apart(void **state)
+TEST("threads have refusals of their own")
 {
 	struct failing threads[RECORDS] = { 0 };
 	int fd = open_rank(0);
 	uint32_t i;
 
-	(void)state;
 	run_threads(fd, threads, RECORDS);
 	for (i = 0; i < RECORDS; i++)
 		CHECK_EQ(threads[i].own, threads[i].rounds);
@@ -366,13 +354,12 @@ static void test_threads_are_apart(void **state)
 }
 
 /* With more threads than records some get no answer, and none a wrong one. */
-static void test_more_threads_than_records(void **state)
+TEST("more threads than records get no wrong answer")
 {
 	struct failing threads[4 * RECORDS] = { 0 };
 	int fd = open_rank(0);
 	uint32_t i, own = 0;
 
-	(void)state;
 	CHECK_EQ(refuse_handle(fd, 14), -ENOENT);
 	run_threads(fd, threads, 4 * RECORDS);
 	for (i = 0; i < 4 * RECORDS; i++) {
@@ -383,25 +370,4 @@ static void test_more_threads_than_records(void **state)
 	/* This thread's record was the oldest. */
 	CHECK_EQ(refusal_get(fd, &(struct drm_t3_refusal){ 0 }), -ENODATA);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_none),
-		TEST(test_all_fields),
-		TEST(test_signed),
-		TEST(test_last_one),
-		TEST(test_elements),
-		TEST(test_core),
-		TEST(test_waits_refuse_nothing),
-		TEST(test_event),
-		TEST(test_message),
-		TEST(test_files_are_apart),
-		TEST(test_processes_are_apart),
-		TEST(test_threads_are_apart),
-		TEST(test_more_threads_than_records),
-	};
-
-	return cmocka_run_group_tests_name("refusal", tests, NULL, NULL);
 }

@@ -3,27 +3,23 @@
 #include "peer.h"
 #include "raw.h"
 
-static void test_store(void **state)
+TEST("remote segments deliver STORE updates")
 {
-	(void)state;
 	peer_run_all(DRM_T3_SEGMENT_REMOTE, DRM_T3_OP_STORE);
 }
 
-static void test_add(void **state)
+TEST("remote segments deliver ADD updates")
 {
-	(void)state;
 	peer_run_all(DRM_T3_SEGMENT_REMOTE, DRM_T3_OP_ADD);
 }
 
-static void test_min(void **state)
+TEST("remote segments deliver MIN updates")
 {
-	(void)state;
 	peer_run_all(DRM_T3_SEGMENT_REMOTE, DRM_T3_OP_MIN);
 }
 
-static void test_max(void **state)
+TEST("remote segments deliver MAX updates")
 {
-	(void)state;
 	peer_run_all(DRM_T3_SEGMENT_REMOTE, DRM_T3_OP_MAX);
 }
 
@@ -77,11 +73,10 @@ static void check_fault(const struct raw *raw, uint32_t kind, uint32_t detail, u
 	CHECK_EQ(fault.epoch, 1);
 }
 
-static void test_reading_a_remote_segment(void **state)
+TEST("reading a remote segment faults")
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, NULL);
 	arm_pair(&p);
 	CHECK_EQ(*(volatile uint32_t *)(p.source.aperture + 16), 0xffffffff);
@@ -92,12 +87,11 @@ static void test_reading_a_remote_segment(void **state)
 	close_pair(&p);
 }
 
-static void test_nothing_is_kept_here(void **state)
+TEST("a remote segment keeps nothing at the source")
 {
 	struct pair p;
 	uint32_t i;
 
-	(void)state;
 	open_pair(&p, NULL);
 	memset(p.source.memory, 0x77, PAGE);
 	arm_pair(&p);
@@ -108,11 +102,10 @@ static void test_nothing_is_kept_here(void **state)
 	close_pair(&p);
 }
 
-static void test_target_faults(void **state)
+TEST("a target that faults ends its source")
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, NULL);
 	arm_pair(&p);
 	put8(p.target.aperture, 1);
@@ -120,11 +113,10 @@ static void test_target_faults(void **state)
 	close_pair(&p);
 }
 
-static void test_source_faults(void **state)
+TEST("a source that faults ends its target")
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, NULL);
 	arm_pair(&p);
 	put8(p.source.aperture, 1);
@@ -149,12 +141,11 @@ static void check_refused(const struct drm_t3_segment_map *late, uint32_t reason
 }
 
 /* The target segment was mapped after the source's: the device checks. */
-static void test_late_target_does_not_fit(void **state)
+TEST("a late target segment that does not fit is refused")
 {
 	struct raw any = { 0 };
 	struct drm_t3_segment_map late = raw_segment(&any);
 
-	(void)state;
 	late.dtype = DRM_T3_F32;
 	check_refused(&late, DRM_T3_NAK_SEGMENT);
 	late.dtype = DRM_T3_I32;
@@ -172,11 +163,10 @@ static void test_late_target_does_not_fit(void **state)
 }
 
 /* The target's own store took the place of the source's. */
-static void test_target_would_overshoot(void **state)
+TEST("an update beyond the target's count is rejected")
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, NULL);
 	arm_pair(&p);
 	raw_fill(&p.target, 0, 32, 1);
@@ -188,12 +178,11 @@ static void test_target_would_overshoot(void **state)
 }
 
 /* After a reset, an export and an import on both sides, all works. */
-static void test_recovery_after_a_fault(void **state)
+TEST("a pair works again after a fault and a reset")
 {
 	struct drm_t3_segment_map segment;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, NULL);
 	arm_pair(&p);
 	put8(p.source.aperture, 1);
@@ -214,11 +203,10 @@ static void test_recovery_after_a_fault(void **state)
 }
 
 /* A fast source may not spill its next epoch into the target's current one. */
-static void test_source_waits_for_the_targets_release(void **state)
+TEST("a source waits for the target's release")
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, NULL);
 	arm_pair(&p);
 	raw_fill(&p.source, 0, RAW_SEGMENT_BYTES, 4);
@@ -234,24 +222,4 @@ static void test_source_waits_for_the_targets_release(void **state)
 	CHECK_EQ(raw_wait(&p.target, DRM_T3_WAIT_DELIVERED, 2, 0, after_ms(5000)), 0);
 	CHECK_EQ(*(volatile uint32_t *)p.target.memory, 5);
 	close_pair(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_store),
-		TEST(test_add),
-		TEST(test_min),
-		TEST(test_max),
-		TEST(test_reading_a_remote_segment),
-		TEST(test_nothing_is_kept_here),
-		TEST(test_target_faults),
-		TEST(test_source_faults),
-		TEST(test_late_target_does_not_fit),
-		TEST(test_target_would_overshoot),
-		TEST(test_recovery_after_a_fault),
-		TEST(test_source_waits_for_the_targets_release),
-	};
-
-	return cmocka_run_group_tests_name("remote", tests, NULL, NULL);
 }

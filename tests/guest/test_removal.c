@@ -246,12 +246,11 @@ static void shuffle(uint32_t *order, uint32_t count)
 	}
 }
 
-static void test_matrix(void **state)
+SLOW_TEST("each event ends well under each kind of client")
 {
 	uint32_t count = (opts.host ? EVENTS : PULL) * LOADS, order[EVENTS * LOADS], i;
 	unsigned long round;
 
-	(void)state;
 	alarm(0); /* the clients and the kernel requests below have limits */
 	for (i = 0; i < count; i++)
 		order[i] = i;
@@ -271,12 +270,11 @@ static void test_matrix(void **state)
 }
 
 /* At any moment, also while they start. */
-static void test_killed_clients(void **state)
+SLOW_TEST("clients may be killed at any moment")
 {
 	unsigned long i;
 	struct child child;
 
-	(void)state;
 	for (i = 0; i < opts.clients; i++) {
 		alarm(120 * guest_slowness());
 		load_start_quickly(&child, random_below(&order_random, LOADS));
@@ -288,9 +286,8 @@ static void test_killed_clients(void **state)
 	smoke();
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
 }
 
@@ -337,15 +334,10 @@ static void parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_matrix),
-		SLOW_TEST(test_killed_clients),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
 	int failed;
 
 	parse(argc, argv);
-	failed = cmocka_run_group_tests_name("removal", tests, NULL, NULL);
+	failed = test_run(NULL, NULL);
 	if (opts.host)
 		ask_host("done");
 	return failed;

@@ -25,29 +25,26 @@ static void run(const struct ring *ring)
 	ring_check(ring, result);
 }
 
-static void test_stores(void **state)
+TEST("a ring reduces by stores")
 {
 	struct ring ring = whole_ring();
 
-	(void)state;
 	run(&ring);
 }
 
-static void test_doorbells(void **state)
+TEST("a ring reduces by doorbells")
 {
 	struct ring ring = whole_ring();
 
-	(void)state;
 	ring.path = PATH_DOORBELL;
 	run(&ring);
 }
 
 /* Waits that sleep at once, so each needs its interrupt. */
-static void test_sleeping_waits(void **state)
+TEST("a ring reduces with waits that sleep at once")
 {
 	struct ring ring = whole_ring();
 
-	(void)state;
 	ring.spin_ns = 0;
 	ring.iterations = 50;
 	run(&ring);
@@ -65,9 +62,8 @@ static void check_delays(enum path path)
 	run(&ring);
 }
 
-static void test_each_rank_late_at_each_step(void **state)
+TEST("each rank may be late at each step")
 {
-	(void)state;
 	check_delays(PATH_STORE);
 	check_delays(PATH_DOORBELL);
 }
@@ -81,24 +77,21 @@ static void check_back_to_back(enum path path)
 	run(&ring);
 }
 
-static void test_1000_iterations_of_stores(void **state)
+SLOW_TEST("1000 iterations of stores follow without a barrier")
 {
-	(void)state;
 	check_back_to_back(PATH_STORE);
 }
 
-static void test_1000_iterations_of_doorbells(void **state)
+SLOW_TEST("1000 iterations of doorbells follow without a barrier")
 {
-	(void)state;
 	check_back_to_back(PATH_DOORBELL);
 }
 
 /* A system call in the steady state would end in SIGKILL. */
-static void test_no_system_call(void **state)
+SLOW_TEST("the steady state makes no system call")
 {
 	struct ring ring = whole_ring();
 
-	(void)state;
 	ring.strict = true;
 	ring.spin_ns = UINT64_MAX;
 	ring.wait_ms = RING_FOREVER;
@@ -109,13 +102,12 @@ static void test_no_system_call(void **state)
 }
 
 /* The check works: the same with waits that sleep ends in SIGKILL. */
-static void test_a_system_call_would_be_seen(void **state)
+TEST("a system call in the steady state would be seen")
 {
 	struct ring_rank result[RING_RANKS_MAX];
 	struct ring ring = whole_ring();
 	uint32_t r, killed = 0;
 
-	(void)state;
 	ring.strict = true;
 	ring.spin_ns = 0;
 	ring.wait_ms = RING_FOREVER;
@@ -123,20 +115,4 @@ static void test_a_system_call_would_be_seen(void **state)
 	for (r = 0; r < ring.ranks; r++)
 		killed += result[r].status == 128 + SIGKILL;
 	CHECK(killed > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_stores),
-		TEST(test_doorbells),
-		TEST(test_sleeping_waits),
-		TEST(test_each_rank_late_at_each_step),
-		SLOW_TEST(test_1000_iterations_of_stores),
-		SLOW_TEST(test_1000_iterations_of_doorbells),
-		SLOW_TEST(test_no_system_call),
-		TEST(test_a_system_call_would_be_seen),
-	};
-
-	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
 }

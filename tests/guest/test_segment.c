@@ -7,7 +7,7 @@ typedef struct drm_t3_segment_map map_arg;
 #define SEG(member, value, error)	    BAD(drm_t3_segment_map, member, value, error)
 #define SEG_AS(named, member, value, error) BAD_AS(named, drm_t3_segment_map, member, value, error)
 
-static void test_local_wrong_arguments(void **state)
+TEST("wrong arguments of a local segment are refused")
 {
 	static const struct deviation rows[] = {
 		SEG(space, 0, ENOENT),
@@ -65,7 +65,6 @@ static void test_local_wrong_arguments(void **state)
 	struct raw raw;
 	map_arg good;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	good = raw_segment(&raw);
 	check_deviations(raw.fd, DRM_IOCTL_T3_SEGMENT_MAP, &good, rows, ROWS(rows));
@@ -75,12 +74,11 @@ static void test_local_wrong_arguments(void **state)
 	raw_close(&raw);
 }
 
-static void test_limits_that_are_allowed(void **state)
+TEST("the largest allowed values are accepted")
 {
 	struct raw raw;
 	map_arg good, arg;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	good = raw_segment(&raw);
 	arg = good;
@@ -101,12 +99,11 @@ static void test_limits_that_are_allowed(void **state)
 	raw_close(&raw);
 }
 
-static void test_largest_tile(void **state)
+TEST("a tile has a largest size")
 {
 	struct raw raw;
 	map_arg arg;
 
-	(void)state;
 	raw_open(&raw, 0, 2 << 20);
 	arg = raw_segment(&raw);
 	arg.rows = arg.tile_rows = 512;
@@ -117,7 +114,7 @@ static void test_largest_tile(void **state)
 	raw_close(&raw);
 }
 
-static void test_index_and_range_in_use(void **state)
+TEST("an index and a range in use are refused")
 {
 	static const struct deviation rows[] = {
 		SEG(segment, 0, EEXIST),
@@ -130,7 +127,6 @@ static void test_index_and_range_in_use(void **state)
 	struct raw raw;
 	map_arg arg, good;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	arg = raw_segment(&raw);
 	CHECK_EQ(raw_map(&raw, &arg), 0);
@@ -155,14 +151,13 @@ static void test_index_and_range_in_use(void **state)
 	raw_close(&raw);
 }
 
-static void test_tiles_of_a_space(void **state)
+TEST("a space has as many tiles as it was made with")
 {
 	struct drm_t3_space_create made;
 	map_arg arg;
 	struct raw raw;
 	uint32_t bo;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	CHECK_EQ(bo_create(raw.fd, PAGE, &bo), 0);
 	CHECK_EQ(space_create(raw.fd, bo, 7, &made), 0);
@@ -186,14 +181,13 @@ static void test_tiles_of_a_space(void **state)
 }
 
 /* Tiles are free again with their segment, in any order. */
-static void test_tiles_come_back(void **state)
+TEST("tiles come back with their segment")
 {
 	struct drm_t3_space_create made;
 	map_arg arg;
 	struct raw raw;
 	uint32_t bo, i;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	CHECK_EQ(bo_create(raw.fd, PAGE, &bo), 0);
 	CHECK_EQ(space_create(raw.fd, bo, 8, &made), 0);
@@ -212,7 +206,7 @@ static void test_tiles_come_back(void **state)
 }
 
 /* 4096 segments on a device, 64 in each of 64 spaces. */
-static void test_segments_of_a_device(void **state)
+TEST("a device has 4096 segments")
 {
 	struct drm_t3_space_create made;
 	int fd = open_rank(0);
@@ -220,7 +214,6 @@ static void test_segments_of_a_device(void **state)
 	map_arg arg;
 	uint32_t bo, i, k;
 
-	(void)state;
 	for (i = 0; i < 64; i++) {
 		CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
 		CHECK_EQ(space_create(fd, bo, 64, &made), 0);
@@ -243,11 +236,10 @@ static void test_segments_of_a_device(void **state)
 	close(fd);
 }
 
-static void test_unmapped_has_gone(void **state)
+TEST("an unmapped segment has gone")
 {
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	CHECK_EQ(raw_unmap_segment(&raw, 0), 0);
@@ -261,12 +253,11 @@ static void check_busy(const struct raw *raw, const map_arg *second)
 	CHECK_EQ(raw_unmap_segment(raw, 0), -EBUSY);
 }
 
-static void test_busy_unless_idle(void **state)
+TEST("segments are mapped and unmapped while the space is idle")
 {
 	struct raw raw;
 	map_arg first, second;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	first = second = raw_segment(&raw);
 	CHECK_EQ(raw_map(&raw, &first), 0);
@@ -289,7 +280,7 @@ static void test_busy_unless_idle(void **state)
 	raw_close(&raw);
 }
 
-static void test_sender_wrong_arguments(void **state)
+TEST("wrong arguments of a sender are refused")
 {
 	static const struct deviation both[] = {
 		SEG(import, 0, ANY_ERROR),
@@ -314,7 +305,6 @@ static void test_sender_wrong_arguments(void **state)
 	map_arg good;
 	uint32_t import;
 
-	(void)state;
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
 	raw_map_local(&target);
@@ -333,12 +323,11 @@ static void test_sender_wrong_arguments(void **state)
 }
 
 /* The target keeps what arrives. A remote segment cannot, so it is refused. */
-static void test_target_is_remote(void **state)
+TEST("a target that is remote itself is refused")
 {
 	struct raw first, second, third;
 	map_arg arg;
 
-	(void)state;
 	if (guest_ranks() < 3)
 		skip();
 	raw_open(&first, 0, PAGE);
@@ -354,14 +343,13 @@ static void test_target_is_remote(void **state)
 	raw_close(&third);
 }
 
-static void test_grant_limits_segment_and_op(void **state)
+TEST("a grant limits segments and operations")
 {
 	struct raw source, target;
 	uint32_t import;
 	map_arg arg;
 	int fd;
 
-	(void)state;
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
 	CHECK_EQ(raw_export(&target, 1ull << 3, 1u << DRM_T3_OP_ADD, &fd, NULL), 0);
@@ -383,14 +371,13 @@ static void test_grant_limits_segment_and_op(void **state)
 	raw_close(&target);
 }
 
-static void test_grant_that_is_gone(void **state)
+TEST("a grant that is gone takes no segment")
 {
 	struct raw source, target;
 	uint32_t import, grant;
 	map_arg arg;
 	int fd;
 
-	(void)state;
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
 	CHECK_EQ(raw_export(&target, 1, 0xf, &fd, &grant), 0);
@@ -404,19 +391,4 @@ static void test_grant_that_is_gone(void **state)
 	arg.import = import;
 	CHECK_EQ(raw_map(&source, &arg), -EOWNERDEAD);
 	raw_close(&source);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_local_wrong_arguments), TEST(test_limits_that_are_allowed),
-		TEST(test_largest_tile),	  TEST(test_index_and_range_in_use),
-		TEST(test_tiles_of_a_space),	  TEST(test_tiles_come_back),
-		TEST(test_segments_of_a_device),  TEST(test_unmapped_has_gone),
-		TEST(test_busy_unless_idle),	  TEST(test_sender_wrong_arguments),
-		TEST(test_target_is_remote),	  TEST(test_grant_limits_segment_and_op),
-		TEST(test_grant_that_is_gone),
-	};
-
-	return cmocka_run_group_tests_name("segment", tests, NULL, NULL);
 }

@@ -125,12 +125,11 @@ static void time_body(int sock, void *arg)
 	CHECK(longest > 3 * alone); /* or this test shows nothing */
 }
 
-static void test_work_of_others_ends_no_job(void **state)
+TEST("the work of others ends no job")
 {
 	struct child child;
 	unsigned int before;
 
-	(void)state;
 	child_start(&child, time_body, NULL);
 	before = parameter_set("job_timeout_ms", receive_u32(child.sock));
 	send_u32(child.sock, 1);
@@ -204,9 +203,8 @@ static void short_jobs_body(int sock, void *arg)
 	CHECK(alone && alone <= beside);
 }
 
-static void test_short_jobs_get_their_share(void **state)
+TEST("short jobs get their share of the engine")
 {
-	(void)state;
 	run_child(short_jobs_body);
 }
 
@@ -248,26 +246,12 @@ static void turns_body(int sock, void *arg)
 	CHECK(share >= 30);
 }
 
-static void test_users_take_turns(void **state)
+TEST("users take turns at the engine")
 {
-	(void)state;
 	run_child(turns_body);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_work_of_others_ends_no_job),
-		TEST(test_short_jobs_get_their_share),
-		TEST(test_users_take_turns),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("shares", tests, NULL, NULL);
 }

@@ -2,12 +2,11 @@
 /* DRM_T3_SPACE_CREATE, _DESTROY and _RESET. */
 #include "raw.h"
 
-static void test_create_answers(void **state)
+TEST("a new space has its size and its offsets")
 {
 	const struct drm_t3_space_create *made;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, 3 * PAGE);
 	made = &raw.made;
 	CHECK(made->space);
@@ -26,11 +25,10 @@ static void test_create_answers(void **state)
 	raw_close(&raw);
 }
 
-static void test_destroyed_has_gone(void **state)
+TEST("a destroyed space has gone")
 {
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	CHECK_EQ(raw_state(&raw), DRM_T3_SPACE_IDLE);
 	CHECK_EQ(space_destroy(raw.fd, raw.space), 0);
@@ -39,13 +37,12 @@ static void test_destroyed_has_gone(void **state)
 	raw_close(&raw);
 }
 
-static void test_handles_of_another_file(void **state)
+TEST("spaces of another file are refused")
 {
 	struct drm_t3_space_create made;
 	struct raw raw;
 	int other = open_rank(0);
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	CHECK_EQ(space_destroy(other, raw.space), -ENOENT);
 	CHECK_EQ(space_reset(other, raw.space), -ENOENT);
@@ -54,13 +51,12 @@ static void test_handles_of_another_file(void **state)
 	raw_close(&raw);
 }
 
-static void test_one_space_per_buffer(void **state)
+TEST("a buffer has one space")
 {
 	struct drm_t3_space_create first, second;
 	int fd = open_rank(0);
 	uint32_t bo;
 
-	(void)state;
 	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
 	CHECK_EQ(space_create(fd, bo, 1, &first), 0);
 	CHECK_EQ(space_create(fd, bo, 1, &second), -EBUSY);
@@ -69,12 +65,11 @@ static void test_one_space_per_buffer(void **state)
 	close(fd);
 }
 
-static void test_space_pins_its_buffer(void **state)
+TEST("a space pins its buffer")
 {
 	uint64_t before = memory_free(0);
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	CHECK_EQ(bo_close(raw.fd, raw.bo), 0);
 	raw_map_local(&raw);
@@ -84,7 +79,7 @@ static void test_space_pins_its_buffer(void **state)
 	CHECK_EQ(memory_free(0), before);
 }
 
-static void test_no_memory_for_counters(void **state)
+TEST("a space without memory for its counters is refused")
 {
 	struct drm_t3_space_create made;
 	struct drm_t3_device_info info;
@@ -93,7 +88,6 @@ static void test_no_memory_for_counters(void **state)
 	uint32_t bo, last = 0;
 	uint64_t size;
 
-	(void)state;
 	device_info(fd, &info);
 	for (size = info.memory_size / 2; size >= 8 << 20; size /= 2)
 		if (!bo_create(fd, size, &bo))
@@ -110,14 +104,13 @@ static void test_no_memory_for_counters(void **state)
 }
 
 /* Only where the aperture is smaller than the memory: --device-opts aperture-size=16M. */
-static void test_no_aperture(void **state)
+TEST("a space without room in the aperture is refused")
 {
 	struct drm_t3_space_create made;
 	struct drm_t3_device_info info;
 	int fd = open_rank(0);
 	uint32_t bo, half;
 
-	(void)state;
 	device_info(fd, &info);
 	if (info.aperture_size >= info.memory_size / 2) {
 		close(fd);
@@ -135,14 +128,13 @@ static void test_no_aperture(void **state)
 }
 
 /* 1024 spaces for a device, whoever owns them. Then all are free again. */
-static void test_no_space_id(void **state)
+TEST("a device has a largest number of spaces")
 {
 	struct drm_t3_space_create made;
 	struct drm_t3_device_info info;
 	int fd = open_rank(0), other = open_rank(0);
 	uint32_t bo, i;
 
-	(void)state;
 	device_info(fd, &info);
 	for (i = 0; i < info.max_spaces; i++) {
 		CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
@@ -157,12 +149,11 @@ static void test_no_space_id(void **state)
 	close(other);
 }
 
-static void test_reset_of_an_idle_space(void **state)
+TEST("a reset of an idle space changes its generation")
 {
 	uint32_t generation;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	raw_run_epoch(&raw, 5);
@@ -179,12 +170,11 @@ static void test_reset_of_an_idle_space(void **state)
 }
 
 /* RESET in the middle of an epoch clears its counts. */
-static void test_reset_of_an_armed_space(void **state)
+TEST("a reset of an armed space clears its counts")
 {
 	struct drm_t3_space_stats stats;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	raw_arm(&raw, 1);
@@ -200,11 +190,10 @@ static void test_reset_of_an_armed_space(void **state)
 	raw_close(&raw);
 }
 
-static void test_destroy_says_dead(void **state)
+TEST("a destroyed space says DEAD")
 {
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_arm(&raw, 1);
 	CHECK_EQ(space_destroy(raw.fd, raw.space), 0);
@@ -213,12 +202,11 @@ static void test_destroy_says_dead(void **state)
 }
 
 /* Ids and ranges are used again. Data of an earlier space is never visible. */
-static void test_create_and_destroy_many_times(void **state)
+TEST("spaces can be made and destroyed many times")
 {
 	int fd = open_rank(0), i;
 	struct raw raw;
 
-	(void)state;
 	for (i = 0; i < 100; i++) {
 		raw_create(&raw, fd, PAGE);
 		raw_map_local(&raw);
@@ -231,24 +219,4 @@ static void test_create_and_destroy_many_times(void **state)
 		raw_destroy(&raw);
 	}
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_create_answers),
-		TEST(test_destroyed_has_gone),
-		TEST(test_handles_of_another_file),
-		TEST(test_one_space_per_buffer),
-		TEST(test_space_pins_its_buffer),
-		TEST(test_no_memory_for_counters),
-		TEST(test_no_aperture),
-		TEST(test_no_space_id),
-		TEST(test_reset_of_an_idle_space),
-		TEST(test_reset_of_an_armed_space),
-		TEST(test_destroy_says_dead),
-		TEST(test_create_and_destroy_many_times),
-	};
-
-	return cmocka_run_group_tests_name("space", tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static void open_fixture(struct fixture *f)
 	CHECK_EQ(bo_create(f->raw.fd, PAGE, &f->bo), 0);
 }
 
-static void test_wrong_arguments(void **state)
+TEST("wrong arguments are refused")
 {
 #define STAGE(member, value, error) BAD(drm_t3_segment_staging, member, value, error)
 	static const struct deviation rows[] = {
@@ -47,7 +47,6 @@ static void test_wrong_arguments(void **state)
 	struct drm_t3_segment_staging good = { .slots = 4, .slot_stride = STAGING };
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	good.space = f.raw.space;
 	good.bo_handle = f.bo;
@@ -58,12 +57,11 @@ static void test_wrong_arguments(void **state)
 	raw_close(&f.raw);
 }
 
-static void test_smallest_that_fits(void **state)
+TEST("the smallest image that fits is accepted")
 {
 	struct drm_t3_segment_staging arg = { .slots = 4, .slot_stride = RAW_SEGMENT_BYTES };
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	arg.space = f.raw.space;
 	arg.bo_handle = f.bo;
@@ -72,35 +70,10 @@ static void test_smallest_that_fits(void **state)
 	raw_close(&f.raw);
 }
 
-/* A doorbell does a whole tile at once, so the number of its rows is limited. */
-static void test_rows_of_a_tile(void **state)
-{
-	struct drm_t3_segment_staging arg = { .slots = 1, .slot_stride = 2 * PAGE };
-	struct drm_t3_segment_map segment;
-	struct raw raw;
-	uint32_t more;
-
-	(void)state;
-	for (more = 0; more < 2; more++) {
-		raw_open(&raw, 0, 2 * PAGE);
-		segment = raw_segment(&raw);
-		segment.op = DRM_T3_OP_STORE;
-		segment.dtype = DRM_T3_U8;
-		segment.rows = segment.tile_rows = 4096 + more;
-		segment.row_bytes = segment.pitch = segment.tile_row_bytes = 1;
-		CHECK_EQ(raw_map(&raw, &segment), 0);
-		arg.space = raw.space;
-		CHECK_EQ(bo_create(raw.fd, 2 * PAGE, &arg.bo_handle), 0);
-		CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_SEGMENT_STAGING, &arg), more ? -EINVAL : 0);
-		raw_close(&raw);
-	}
-}
-
-static void test_busy_unless_idle(void **state)
+TEST("staging changes while the space is idle")
 {
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	raw_arm(&f.raw, 1);
 	CHECK_EQ(raw_stage(&f.raw, 0, f.bo, STAGING, 1), -EBUSY);
@@ -115,12 +88,11 @@ static void test_busy_unless_idle(void **state)
 }
 
 /* The segment holds the buffer until the segment ends, not until the handle is closed. */
-static void test_segment_pins_the_buffer(void **state)
+TEST("a segment pins its staging buffer")
 {
 	struct fixture f;
 	uint64_t with;
 
-	(void)state;
 	open_fixture(&f);
 	with = memory_free(0);
 	CHECK_EQ(raw_stage(&f.raw, 0, f.bo, STAGING, 1), 0);
@@ -131,12 +103,11 @@ static void test_segment_pins_the_buffer(void **state)
 	raw_close(&f.raw);
 }
 
-static void test_taking_it_away_unpins(void **state)
+TEST("a buffer is unpinned when staging ends")
 {
 	struct fixture f;
 	uint64_t with;
 
-	(void)state;
 	open_fixture(&f);
 	with = memory_free(0);
 	CHECK_EQ(raw_stage(&f.raw, 0, f.bo, STAGING, 4), 0);
@@ -148,13 +119,12 @@ static void test_taking_it_away_unpins(void **state)
 	raw_close(&f.raw);
 }
 
-static void test_another_buffer_replaces_it(void **state)
+TEST("another buffer replaces the staging")
 {
 	struct fixture f;
 	uint32_t second, *image, i;
 	uint64_t with;
 
-	(void)state;
 	open_fixture(&f);
 	with = memory_free(0);
 	CHECK_EQ(bo_create(f.raw.fd, PAGE, &second), 0);
@@ -184,11 +154,10 @@ static void check_bad_doorbell(struct fixture *f, uint32_t slot, uint32_t tile)
 	CHECK_EQ(space_reset(f->raw.fd, f->raw.space), 0);
 }
 
-static void test_doorbells_without_staging(void **state)
+TEST("a doorbell without staging faults")
 {
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	check_bad_doorbell(&f, 0, 0);
 	CHECK_EQ(raw_stage(&f.raw, 0, f.bo, STAGING, 2), 0);
@@ -205,11 +174,10 @@ static void test_doorbells_without_staging(void **state)
 }
 
 /* A local segment keeps its staging over RESET, as it stays mapped. */
-static void test_reset_keeps_staging(void **state)
+TEST("a reset keeps the staging of a local segment")
 {
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(raw_stage(&f.raw, 0, f.bo, STAGING, 2), 0);
 	CHECK_EQ(space_reset(f.raw.fd, f.raw.space), 0);
@@ -219,13 +187,12 @@ static void test_reset_keeps_staging(void **state)
 	raw_close(&f.raw);
 }
 
-static void test_buffer_of_another_file(void **state)
+TEST("a buffer of another file is refused")
 {
 	struct fixture f;
 	uint32_t foreign = 0;
 	int other = open_rank(0), i;
 
-	(void)state;
 	open_fixture(&f);
 	/* A number that this file does not have. */
 	for (i = 0; i < 8; i++)
@@ -236,15 +203,25 @@ static void test_buffer_of_another_file(void **state)
 	raw_close(&f.raw);
 }
 
-int main(void)
+/* A doorbell does a whole tile at once, so the number of its rows is limited. */
+TEST("a tile for doorbells has a largest number of rows")
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_wrong_arguments),	      TEST(test_smallest_that_fits),
-		TEST(test_busy_unless_idle),	      TEST(test_segment_pins_the_buffer),
-		TEST(test_taking_it_away_unpins),     TEST(test_another_buffer_replaces_it),
-		TEST(test_doorbells_without_staging), TEST(test_reset_keeps_staging),
-		TEST(test_buffer_of_another_file),    TEST(test_rows_of_a_tile),
-	};
+	struct drm_t3_segment_staging arg = { .slots = 1, .slot_stride = 2 * PAGE };
+	struct drm_t3_segment_map segment;
+	struct raw raw;
+	uint32_t more;
 
-	return cmocka_run_group_tests_name("staging", tests, NULL, NULL);
+	for (more = 0; more < 2; more++) {
+		raw_open(&raw, 0, 2 * PAGE);
+		segment = raw_segment(&raw);
+		segment.op = DRM_T3_OP_STORE;
+		segment.dtype = DRM_T3_U8;
+		segment.rows = segment.tile_rows = 4096 + more;
+		segment.row_bytes = segment.pitch = segment.tile_row_bytes = 1;
+		CHECK_EQ(raw_map(&raw, &segment), 0);
+		arg.space = raw.space;
+		CHECK_EQ(bo_create(raw.fd, 2 * PAGE, &arg.bo_handle), 0);
+		CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_SEGMENT_STAGING, &arg), more ? -EINVAL : 0);
+		raw_close(&raw);
+	}
 }

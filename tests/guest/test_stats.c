@@ -27,12 +27,11 @@ static void check_stats(const struct raw *raw, const struct drm_t3_space_stats *
 	CHECK_EQ(got.generation, raw->events->generation);
 }
 
-static void test_local_stores(void **state)
+TEST("local stores are counted exactly")
 {
 	struct drm_t3_space_stats want = { .tiles = 4, .space_state = DRM_T3_SPACE_IDLE };
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	check_stats(&raw, &want);
@@ -61,13 +60,12 @@ static void test_local_stores(void **state)
 }
 
 /* Counts go on over epochs. tiles_tracked belongs to the current one. */
-static void test_counts_add_up(void **state)
+TEST("counts add up over epochs")
 {
 	struct drm_t3_space_stats want = { .tiles = 4 };
 	struct drm_t3_segment_map segment;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	segment = raw_segment(&raw);
 	segment.op = DRM_T3_OP_STORE;
@@ -85,13 +83,12 @@ static void test_counts_add_up(void **state)
 	raw_close(&raw);
 }
 
-static void test_doorbells(void **state)
+TEST("doorbells are counted exactly")
 {
 	struct drm_t3_space_stats want = { .tiles = 4, .space_state = DRM_T3_SPACE_COMPLETE };
 	struct raw raw;
 	uint32_t bo, i;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	CHECK_EQ(bo_create(raw.fd, PAGE, &bo), 0);
@@ -144,25 +141,22 @@ static void check_both_ends(uint32_t kind)
 	raw_close(&target);
 }
 
-static void test_remote(void **state)
+TEST("remote updates are counted at both ends")
 {
-	(void)state;
 	check_both_ends(DRM_T3_SEGMENT_REMOTE);
 }
 
-static void test_dma(void **state)
+TEST("DMA updates are counted at both ends")
 {
-	(void)state;
 	check_both_ends(DRM_T3_SEGMENT_DMA);
 }
 
 /* Names for traces: unique among the spaces that live. */
-static void test_hardware_ids_differ(void **state)
+TEST("hardware ids of spaces differ")
 {
 	struct drm_t3_space_stats a, b;
 	struct raw one, two;
 
-	(void)state;
 	raw_open(&one, 0, PAGE);
 	raw_open(&two, 0, PAGE);
 	raw_map_local(&one);
@@ -172,14 +166,4 @@ static void test_hardware_ids_differ(void **state)
 	CHECK(a.hw_space != b.hw_space);
 	raw_close(&one);
 	raw_close(&two);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_local_stores), TEST(test_counts_add_up), TEST(test_doorbells),
-		TEST(test_remote),	 TEST(test_dma),	   TEST(test_hardware_ids_differ),
-	};
-
-	return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
 }

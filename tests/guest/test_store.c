@@ -88,37 +88,32 @@ static void check_op(uint32_t op)
 	}
 }
 
-static void test_store(void **state)
+TEST("STORE gives the right bytes in each type")
 {
-	(void)state;
 	check_op(DRM_T3_OP_STORE);
 }
 
-static void test_add(void **state)
+TEST("ADD gives the right sums in each type")
 {
-	(void)state;
 	check_op(DRM_T3_OP_ADD);
 }
 
-static void test_min(void **state)
+TEST("MIN gives the right values in each type")
 {
-	(void)state;
 	check_op(DRM_T3_OP_MIN);
 }
 
-static void test_max(void **state)
+TEST("MAX gives the right values in each type")
 {
-	(void)state;
 	check_op(DRM_T3_OP_MAX);
 }
 
 /* Both paths in one epoch: they count together. */
-static void test_paths_mixed(void **state)
+TEST("both paths count together in one epoch")
 {
 	struct t3_segment_desc desc;
 	struct job job;
 
-	(void)state;
 	job_open(&job, 0);
 	job_desc(&desc, DRM_T3_F32, DRM_T3_OP_ADD);
 	desc.updates = 2;
@@ -160,22 +155,20 @@ static void check_init(uint32_t init, int second)
 	job_close(&job);
 }
 
-static void test_init(void **state)
+TEST("KEEP and IDENTITY decide what an update meets")
 {
-	(void)state;
 	check_init(DRM_T3_INIT_KEEP, 110);
 	check_init(DRM_T3_INIT_IDENTITY, 5);
 }
 
 /* More tiles than tracker entries: counts are spilled and come back. */
-static void test_more_tiles_than_tracker_entries(void **state)
+TEST("more tiles than tracker entries are counted")
 {
 	struct drm_t3_counters before, after;
 	struct t3_segment_desc desc;
 	struct job job;
 	uint32_t i;
 
-	(void)state;
 	job_open(&job, 0);
 	job_desc(&desc, DRM_T3_I32, DRM_T3_OP_ADD);
 	desc.updates = 2;
@@ -199,14 +192,13 @@ static void test_more_tiles_than_tracker_entries(void **state)
 }
 
 /* One update of each width that a type allows, in any order of elements. */
-static void test_widths(void **state)
+TEST("each width that a type allows is one update")
 {
 	struct t3_segment_desc desc;
 	volatile unsigned char *at;
 	struct job job;
 	uint16_t *half;
 
-	(void)state;
 	job_open(&job, 0);
 	job_desc(&desc, DRM_T3_F16, DRM_T3_OP_ADD);
 	desc.rows = desc.tile_rows = 1;
@@ -233,7 +225,7 @@ static void put_unaligned(const void *at)
 }
 
 /* The bus splits a misaligned store into aligned ones. Each is a store of its own. */
-static void test_unaligned_store_is_cut(void **state)
+TEST("an unaligned store is cut into aligned ones")
 {
 	struct drm_t3_space_stats stats;
 	struct t3_segment_desc desc;
@@ -242,7 +234,6 @@ static void test_unaligned_store_is_cut(void **state)
 	uint32_t i;
 	int number;
 
-	(void)state;
 	job_open(&job, 0);
 	job_desc(&desc, DRM_T3_I32, DRM_T3_OP_ADD);
 	desc.rows = desc.tile_rows = 1;
@@ -278,14 +269,13 @@ static void put_x87_state(volatile unsigned char *at)
 }
 
 /* An instruction with 23 stores, aligned ones first and misaligned ones later: each happens once. */
-static void test_many_stores_of_an_instruction(void **state)
+TEST("many stores of one instruction happen once each")
 {
 	struct drm_t3_space_stats stats;
 	struct t3_segment_desc desc;
 	volatile unsigned char *at;
 	struct job job;
 
-	(void)state;
 	job_open(&job, 0);
 	job_desc(&desc, DRM_T3_U8, DRM_T3_OP_STORE);
 	desc.rows = desc.tile_rows = 1;
@@ -305,14 +295,13 @@ static void test_many_stores_of_an_instruction(void **state)
  * An instruction with a lock prefix reads and stores, which is legal and makes no sense. The emulator
  * runs it in another way than all other code.
  */
-static void test_locked_add(void **state)
+TEST("a locked instruction adds once")
 {
 	struct t3_segment_desc desc;
 	volatile uint32_t *at;
 	struct job job;
 	uint32_t i;
 
-	(void)state;
 	job_open(&job, 0);
 	job_desc(&desc, DRM_T3_I32, DRM_T3_OP_ADD);
 	desc.init = DRM_T3_INIT_KEEP;
@@ -330,24 +319,3 @@ static void test_locked_add(void **state)
 	job_close(&job);
 }
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_store),
-		TEST(test_add),
-		TEST(test_min),
-		TEST(test_max),
-		TEST(test_paths_mixed),
-		TEST(test_init),
-		TEST(test_more_tiles_than_tracker_entries),
-		TEST(test_widths),
-		TEST(test_unaligned_store_is_cut),
-#ifdef __x86_64__
-		TEST(test_many_stores_of_an_instruction),
-		TEST(test_locked_add),
-#endif
-	};
-
-	return cmocka_run_group_tests_name("store", tests, NULL, NULL);
-}

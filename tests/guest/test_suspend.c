@@ -118,15 +118,13 @@ static void check_survives(const char *level)
 	user_close(&u);
 }
 
-static void test_all_survives_idle(void **state)
+SLOW_TEST("all survives a stop of the devices")
 {
-	(void)state;
 	check_survives("devices");
 }
 
-static void test_all_survives_d3(void **state)
+SLOW_TEST("all survives D3hot")
 {
-	(void)state;
 	check_survives("platform");
 }
 
@@ -145,11 +143,10 @@ static void need_deep_sleep(void)
 }
 
 /* Nothing saves device memory, so a sleep that would cut its power does not begin. */
-static void test_power_is_kept_for_memory(void **state)
+SLOW_TEST("a sleep that would lose memory does not begin")
 {
 	struct user u;
 
-	(void)state;
 	need_deep_sleep();
 	user_open(&u);
 	CHECK_EQ(sleep_and_wake("mem", "devices"), -EBUSY);
@@ -159,14 +156,13 @@ static void test_power_is_kept_for_memory(void **state)
 }
 
 /* Without memory in use the sleep may begin. Queues that existed are made again. */
-static void test_sleep_without_memory(void **state)
+SLOW_TEST("a sleep without memory in use may begin")
 {
 	uint64_t resets = debugfs_number(0, "resets", "function");
 	uint32_t queue, sync, bo;
 	union drm_t3_any_command fill;
 	int fd;
 
-	(void)state;
 	need_deep_sleep();
 	nap_ms(50);
 	fd = open_rank(0);
@@ -183,11 +179,10 @@ static void test_sleep_without_memory(void **state)
 }
 
 /* A job that does not end keeps the machine awake, and nothing else changes. */
-static void test_hung_job_refuses(void **state)
+SLOW_TEST("a job that hangs keeps the machine awake")
 {
 	struct user u;
 
-	(void)state;
 	user_open(&u);
 	inject_hang(0, 0, true);
 	start_fill(&u, 0);
@@ -200,19 +195,7 @@ static void test_hung_job_refuses(void **state)
 	user_close(&u);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_all_survives_idle),	  SLOW_TEST(test_all_survives_d3),
-		SLOW_TEST(test_power_is_kept_for_memory), SLOW_TEST(test_sleep_without_memory),
-		SLOW_TEST(test_hung_job_refuses),	  TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("suspend", tests, NULL, NULL);
 }

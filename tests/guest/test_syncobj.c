@@ -13,7 +13,7 @@
 #define WAIT_MS 10000
 
 /* The core would try to allocate any size that they say. */
-static void test_arrays_are_bounded(void **state)
+TEST("sizes of arrays are bounded")
 {
 	static uint32_t handles[DRM_T3_SYNCOBJS_MAX + 1];
 	static uint64_t points[DRM_T3_SYNCOBJS_MAX + 1];
@@ -23,7 +23,6 @@ static void test_arrays_are_bounded(void **state)
 	int fd = open_rank(0);
 	uint32_t i;
 
-	(void)state;
 	handles[0] = sync_create(fd);
 	for (i = 0; i <= DRM_T3_SYNCOBJS_MAX; i++)
 		handles[i] = handles[0];
@@ -67,7 +66,7 @@ static int transfer(int fd, uint32_t dst, uint64_t point, uint32_t src, uint32_t
  * drm_syncobj_find_fence() of 6.12.95 leaks a reference when it refuses flags. The syncobj, its
  * fence and with it this module would stay for ever.
  */
-static void test_refused_transfers_hold_nothing(void **state)
+TEST("refused transfers hold nothing")
 {
 	static const uint32_t flags[] = { DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL,
 					  DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE,
@@ -77,7 +76,6 @@ static void test_refused_transfers_hold_nothing(void **state)
 	size_t i;
 	int fd;
 
-	(void)state;
 	module_await_unused();
 	fd = open_rank(0);
 	src = sync_with_fence(fd);
@@ -163,19 +161,6 @@ static void race_body(int sock, void *arg)
 	close(fd);
 }
 
-/* The driver uses the argument that it has checked, whatever other threads do. */
-static void test_racing_writers_get_nothing_past_the_checks(void **state)
-{
-	struct child child;
-
-	(void)state;
-	module_await_unused();
-	child_start(&child, race_body, NULL);
-	CHECK_EQ(child_end(&child, 120000), 0);
-	module_await_unused();
-	check_kernel_log();
-}
-
 /* --------------------------------------------------- what the core would answer */
 
 static int timeline_wait(int fd, const uint32_t *handles, const uint64_t *points, uint32_t count,
@@ -212,12 +197,11 @@ static int points_call(int fd, unsigned long request, uint32_t sync, uint64_t *p
 	return call(fd, request, &args);
 }
 
-static void test_binary_calls(void **state)
+TEST("calls with binary syncobjs work as documented")
 {
 	int fd = open_rank(0);
 	uint32_t syncs[2] = { sync_create(fd), sync_create(fd) }, first;
 
-	(void)state;
 	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 0, 0, NULL), -EINVAL);
 	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 2, 50, NULL), -ETIME);
 	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 1u << 4, 0, NULL), -EINVAL);
@@ -237,13 +221,12 @@ static void test_binary_calls(void **state)
 	close(fd);
 }
 
-static void test_timeline_calls(void **state)
+TEST("calls with timelines work as documented")
 {
 	int fd = open_rank(0);
 	uint32_t sync = sync_create(fd), dst = sync_create(fd);
 	uint64_t point = 5, wanted = 6, got = 99;
 
-	(void)state;
 	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_QUERY, sync, &got, 0), 0);
 	CHECK_EQ(got, 0);
 	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, sync, &point, 0), 0);
@@ -265,13 +248,12 @@ static void test_timeline_calls(void **state)
 }
 
 /* A point after a job is reached when both have ended. */
-static void test_points_of_jobs(void **state)
+TEST("a point after a job is reached when both have ended")
 {
 	uint64_t points[2] = { 3, 8 }, got;
 	int fd = open_rank(0);
 	uint32_t first = sync_with_fence(fd), sync = sync_create(fd);
 
-	(void)state;
 	CHECK_EQ(transfer(fd, sync, points[0], first, 0), 0);
 	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, sync, &points[1], 0), 0);
 	CHECK_EQ(timeline_wait(fd, &sync, &points[1], 1, 0, WAIT_MS, NULL), 0);
@@ -295,14 +277,13 @@ static void *signal_soon(void *arg)
 }
 
 /* One waits for a fence that another thread submits later. */
-static void test_wait_for_what_is_not_submitted(void **state)
+TEST("a wait may begin before the submission")
 {
 	static const uint32_t flags[] = { 2, 3, 4, 6 };
 	struct signaller who = { .fd = open_rank(0) };
 	pthread_t thread;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROWS(flags); i++) {
 		who.sync = sync_create(who.fd);
 		CHECK_EQ(pthread_create(&thread, NULL, signal_soon, &who), 0);
@@ -451,11 +432,10 @@ static bool wakes(const struct giver *g, void (*give)(const struct giver *g, uin
 	return i < WAKE_ROUNDS || guest_slowness() > 1;
 }
 
-static void test_a_fence_wakes_the_waits_for_it(void **state)
+TEST("a fence wakes the waits for it")
 {
 	struct giver g;
 
-	(void)state;
 	giver_open(&g);
 	CHECK(wakes(&g, give_by_submit));
 	CHECK(wakes(&g, give_by_signal));
@@ -472,13 +452,12 @@ static void test_a_fence_wakes_the_waits_for_it(void **state)
 }
 
 /* It counts how often a wait sleeps again. Its own looks are allowed, one for each job is not. */
-static void test_submits_wake_no_other_waits(void **state)
+TEST("submissions wake no other waits")
 {
 	struct sleeper s;
 	struct giver g;
 	uint32_t other, i;
 
-	(void)state;
 	giver_open(&g);
 	other = sync_create(g.fd);
 	sleeper_start(&s, g.fd, sync_create(g.fd));
@@ -495,13 +474,12 @@ static void test_submits_wake_no_other_waits(void **state)
 }
 
 /* Many waits for one syncobj, and one wait that looks for it many times. */
-static void test_waits_for_the_same_syncobj(void **state)
+TEST("many waits for one syncobj are woken")
 {
 	uint32_t handles[64], sync, i;
 	struct sleeper s[8];
 	struct giver g;
 
-	(void)state;
 	giver_open(&g);
 	sync = sync_create(g.fd);
 	for (i = 0; i < ROWS(s); i++)
@@ -517,7 +495,7 @@ static void test_waits_for_the_same_syncobj(void **state)
 }
 
 /* Structs of other sizes: before the deadline hint came, with it, and longer. */
-static void test_sizes(void **state)
+TEST("structs of other sizes are accepted")
 {
 	static const unsigned int sizes[] = { 32, 40, 48 };
 	union {
@@ -529,7 +507,6 @@ static void test_sizes(void **state)
 	uint32_t sync = sync_create(fd);
 	size_t i;
 
-	(void)state;
 	memset(&args.bytes[32], 0xff, 16);
 	CHECK_EQ(array_call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, sync), 0);
 	args.known.handles = (uintptr_t)&sync;
@@ -542,28 +519,19 @@ static void test_sizes(void **state)
 	close(fd);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+/* The driver uses the argument that it has checked, whatever other threads do. */
+TEST("racing writers get nothing past the checks")
 {
-	(void)state;
+	struct child child;
+
+	module_await_unused();
+	child_start(&child, race_body, NULL);
+	CHECK_EQ(child_end(&child, 120000), 0);
+	module_await_unused();
 	check_kernel_log();
 }
 
-int main(void)
+TEST("the kernel's log is clean")
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_arrays_are_bounded),
-		TEST(test_refused_transfers_hold_nothing),
-		TEST(test_binary_calls),
-		TEST(test_timeline_calls),
-		TEST(test_points_of_jobs),
-		TEST(test_wait_for_what_is_not_submitted),
-		TEST(test_a_fence_wakes_the_waits_for_it),
-		TEST(test_submits_wake_no_other_waits),
-		TEST(test_waits_for_the_same_syncobj),
-		TEST(test_sizes),
-		TEST(test_racing_writers_get_nothing_past_the_checks),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("syncobj", tests, NULL, NULL);
+	check_kernel_log();
 }

@@ -77,11 +77,10 @@ static void check_device(uint32_t rank)
 	check_attribute(rank, "memory_size", "%llu", (unsigned long long)info.memory_size);
 }
 
-static void test_same_as_the_query(void **state)
+TEST("the attributes say the same as the query")
 {
 	uint32_t rank;
 
-	(void)state;
 	for (rank = 0; rank < guest_ranks(); rank++)
 		check_device(rank);
 	check_attribute(1, "topology", "ring");
@@ -106,14 +105,13 @@ static void as_nobody(int sock, void *arg)
 }
 
 /* Finding a device needs no permission to use it. */
-static void test_readable_to_all(void **state)
+TEST("the attributes are readable to all")
 {
 	struct child child;
 	struct stat file;
 	char path[96];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROWS(names); i++) {
 		attribute_path(0, names[i], path, sizeof(path));
 		CHECK_EQ(stat(path, &file), 0);
@@ -124,12 +122,11 @@ static void test_readable_to_all(void **state)
 }
 
 /* They come and go with the driver, also while one of them is open. */
-static void test_unbind(void **state)
+SLOW_TEST("the attributes come and go with the driver")
 {
 	char path[96], bdf[32], byte;
 	int fd;
 
-	(void)state;
 	attribute_path(0, "rank", path, sizeof(path));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK(fd >= 0);
@@ -144,7 +141,7 @@ static void test_unbind(void **state)
 }
 
 /* Numbers only. A time is up to an hour. A refused write changes nothing. */
-static void test_module_parameters(void **state)
+TEST("module parameters accept numbers in their range alone")
 {
 	static const struct {
 		const char *name, *below, *least, *greatest, *beyond;
@@ -161,7 +158,6 @@ static void test_module_parameters(void **state)
 	char path[96], before[64], after[64];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROWS(rows); i++) {
 		snprintf(path, sizeof(path), "/sys/module/" T3_DRIVER_NAME "/parameters/%s",
 			 rows[i].name);
@@ -195,13 +191,12 @@ static unsigned int count_messages(int kmsg, const char *text)
 }
 
 /* A process that waits for an event gets the driver's findings. */
-static void test_debug_messages(void **state)
+SLOW_TEST("debug messages can be switched on")
 {
 	static const char debug[] = "/sys/module/drm/parameters/debug";
 	char before[32], bdf[32], text[64];
 	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-	(void)state;
 	CHECK(kmsg >= 0);
 	snprintf(text, sizeof(text), "rank 0 of %u, fabric 0x", guest_ranks());
 	read_attribute(debug, before, sizeof(before));
@@ -218,19 +213,7 @@ static void test_debug_messages(void **state)
 	close(kmsg);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_same_as_the_query),	TEST(test_readable_to_all),
-		SLOW_TEST(test_unbind),		TEST(test_module_parameters),
-		SLOW_TEST(test_debug_messages), TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("sysfs", tests, NULL, NULL);
 }

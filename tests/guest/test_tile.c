@@ -12,7 +12,7 @@
 #define TILE_BYTES 64u	  /* of raw_segment() */
 #define MANY	   16384u /* more tiles than the device examines for one command */
 
-static void test_wrong_arguments(void **state)
+TEST("wrong arguments are refused")
 {
 	static const struct deviation rows[] = {
 		BAD(drm_t3_space_tile, space, 0, ENOENT),
@@ -29,7 +29,6 @@ static void test_wrong_arguments(void **state)
 	struct drm_t3_space_tile good = { .flags = DRM_T3_SPACE_TILE_AT, .tile = 3 };
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	good.space = raw.space;
@@ -55,7 +54,7 @@ static void check_tile(const struct raw *raw, uint32_t flags, uint32_t from,
 }
 
 /* Each store counts at once, while the record in memory has at most the first one. */
-static void test_exact(void **state)
+TEST("each store counts at once")
 {
 	struct drm_t3_space_tile want = { .tiles = 4,
 					  .expected = TILE_BYTES,
@@ -64,7 +63,6 @@ static void test_exact(void **state)
 	struct raw raw;
 	uint32_t i;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	check_tile(&raw, 0, 0, &want);
@@ -83,13 +81,12 @@ static void test_exact(void **state)
 }
 
 /* All of tiles 0 and 1, half of 3: 2 and 3 are open until an epoch ends, all in the next. */
-static void test_search(void **state)
+TEST("the search finds the first open tile")
 {
 	struct drm_t3_space_tile none = { .tile = DRM_T3_TILE_NONE, .tiles = 4, .epoch = 1 };
 	struct drm_t3_space_tile want = { .tiles = 4, .epoch = 1, .expected = TILE_BYTES };
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	raw_arm(&raw, 1);
@@ -138,14 +135,13 @@ static void counters(int fd, struct drm_t3_counters *counters)
 }
 
 /* A query does not use the tracker. */
-static void test_no_trace(void **state)
+TEST("a query leaves no trace in the tracker")
 {
 	struct drm_t3_counters before, after;
 	struct drm_t3_space_tile tile;
 	struct raw raw;
 	uint32_t i;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	raw_arm(&raw, 1);
@@ -199,15 +195,13 @@ static void check_sender(uint32_t kind)
 	raw_close(&target);
 }
 
-static void test_remote(void **state)
+TEST("a remote sender's tile says what has arrived")
 {
-	(void)state;
 	check_sender(DRM_T3_SEGMENT_REMOTE);
 }
 
-static void test_dma(void **state)
+TEST("a DMA sender's tile says what has been sent")
 {
-	(void)state;
 	check_sender(DRM_T3_SEGMENT_DMA);
 }
 
@@ -264,12 +258,11 @@ static void many_close(struct many *m)
 	close(m->fd);
 }
 
-static void test_many_tiles(void **state)
+TEST("the search goes on through many tiles")
 {
 	struct drm_t3_space_tile arg;
 	struct many m;
 
-	(void)state;
 	many_open(&m);
 	arg = (struct drm_t3_space_tile){ .space = m.made.space };
 	CHECK_EQ(call(m.fd, DRM_IOCTL_T3_SPACE_TILE, &arg), 0);
@@ -292,7 +285,7 @@ static void on_alarm(int number)
 }
 
 /* Signals come faster than one search takes. The call still finishes. */
-static void test_signals(void **state)
+TEST("the search finishes although signals come")
 {
 	static const struct itimerval often = { { 0, 150 }, { 0, 150 } }, never;
 	struct sigaction action = { .sa_handler = on_alarm }, before;
@@ -300,7 +293,6 @@ static void test_signals(void **state)
 	struct many m;
 	uint32_t i;
 
-	(void)state;
 	many_open(&m);
 	CHECK_EQ(sigaction(SIGALRM, &action, &before), 0);
 	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
@@ -317,12 +309,11 @@ static void test_signals(void **state)
 
 /* -------------------------------------------------------------------- ends */
 
-static void test_faulted(void **state)
+TEST("the tiles of a faulted space can be read")
 {
 	struct drm_t3_space_tile tile;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	raw_arm(&raw, 1);
@@ -335,12 +326,11 @@ static void test_faulted(void **state)
 	raw_close(&raw);
 }
 
-static void test_destroyed_and_reset(void **state)
+TEST("a destroyed space is not found, and a reset one fails")
 {
 	struct drm_t3_space_tile tile;
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	raw_map_local(&raw);
 	CHECK_EQ(space_destroy(raw.fd, raw.space), 0);
@@ -351,17 +341,4 @@ static void test_destroyed_and_reset(void **state)
 	CHECK_EQ(debugfs_write(0, "reset", "function\n"), 0);
 	CHECK_EQ(raw_tile(&raw, 0, 0, &tile), -EIO);
 	raw_close(&raw);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_wrong_arguments), TEST(test_exact),
-		TEST(test_search),	    TEST(test_no_trace),
-		TEST(test_remote),	    TEST(test_dma),
-		TEST(test_many_tiles),	    TEST(test_signals),
-		TEST(test_faulted),	    TEST(test_destroyed_and_reset),
-	};
-
-	return cmocka_run_group_tests_name("tile", tests, NULL, NULL);
 }

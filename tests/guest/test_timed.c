@@ -27,13 +27,12 @@ static struct t3_timed_result run_mirrored(struct member *m, struct t3_timed_set
 	return member_result(m);
 }
 
-static void test_feature_is_told(void **state)
+TEST("the device has the feature of timed runs")
 {
 	struct drm_t3_device_info info;
 	struct member m;
 	uint32_t rank;
 
-	(void)state;
 	for (rank = 0; rank < guest_ranks(); rank++) {
 		int fd = open_rank(rank);
 
@@ -47,13 +46,12 @@ static void test_feature_is_told(void **state)
 }
 
 /* A device whose fabric has no timed=on, or that has none. */
-static void test_without_the_feature(void **state)
+TEST("a device without the feature refuses timed runs")
 {
 	struct drm_t3_device_info info;
 	union drm_t3_any_command command;
 	struct member m;
 
-	(void)state;
 	member_open(&m, gang_lone_node());
 	device_info(m.fd, &info);
 	CHECK(!(info.features & DRM_T3_FEATURE_TIMED));
@@ -86,7 +84,7 @@ static void expect_refused(struct member *m, struct t3_timed_setup setup)
 	CHECK_EQ(member_finish(m), -EINVAL);
 }
 
-static void test_mirrored(void **state)
+SLOW_TEST("mirrored runs are those of the model")
 {
 	struct t3_timed_setup setup;
 	uint64_t last = 0;
@@ -94,7 +92,6 @@ static void test_mirrored(void **state)
 	uint32_t ranks;
 	int kind;
 
-	(void)state;
 	open_first(&m);
 	for (ranks = 2; ranks <= 6; ranks++)
 		for (kind = 0; kind < KINDS; kind++) {
@@ -160,13 +157,12 @@ static void run_kind(struct member *members, uint32_t ranks, struct t3_timed_set
 		run_on_all(members, ranks, setup);
 }
 
-static void test_every_rank(void **state)
+SLOW_TEST("each rank of a gang gets the model's result")
 {
 	struct member members[GANG_RANKS];
 	uint32_t ranks;
 	int kind;
 
-	(void)state;
 	for (ranks = 2; ranks <= GANG_RANKS; ranks++) {
 		gang_open(members, ranks);
 		CHECK_EQ(gang_is_full(members), ranks < GANG_RANKS);
@@ -184,7 +180,7 @@ static void test_every_rank(void **state)
 }
 
 /* The job uses the arguments of the time when it runs. A command before it writes them. */
-static void test_args_of_the_job(void **state)
+TEST("the job uses the arguments of the time when it runs")
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_T3_MCA, 3);
 	struct t3_timed_args args = gang_args(&setup);
@@ -193,7 +189,6 @@ static void test_args_of_the_job(void **state)
 	struct submission s;
 	struct member m;
 
-	(void)state;
 	open_first(&m);
 	operand_open(&store, m.fd, PAGE, 1);
 	memcpy(store.memory, &args, sizeof(args));
@@ -214,7 +209,7 @@ static void test_args_of_the_job(void **state)
 }
 
 /* In an import of scattered pages each struct has a page. */
-static void test_imported_buffer(void **state)
+TEST("a buffer of scattered pages takes arguments and result")
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_SEQUENTIAL, 2);
 	struct t3_timed_args args = gang_args(&setup);
@@ -224,7 +219,6 @@ static void test_imported_buffer(void **state)
 	uint32_t bo;
 	int dmabuf;
 
-	(void)state;
 	open_first(&m);
 	dmabuf = udmabuf_create(4);
 	CHECK_EQ(prime_import(m.fd, dmabuf, &bo), 0);
@@ -243,14 +237,13 @@ static void test_imported_buffer(void **state)
 /* ------------------------------------------------------------------ together */
 
 /* The ranks of two clients come in opposite orders, with different and with equal args. */
-static void test_two_clients(void **state)
+SLOW_TEST("gangs of two clients do not mix")
 {
 	struct t3_timed_setup setups[2];
 	struct member a[GANG_RANKS], b[GANG_RANKS];
 	struct t3_timed_args args[2];
 	uint32_t round, i;
 
-	(void)state;
 	gang_open(a, GANG_RANKS);
 	gang_open(b, GANG_RANKS);
 	for (round = 0; round < 10; round++) {
@@ -272,7 +265,7 @@ static void test_two_clients(void **state)
 }
 
 /* A rank that waits blocks its own queue, and no other queue or run. */
-static void test_waiting_holds_nothing_up(void **state)
+TEST("a rank that waits holds nothing else up")
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_T3, GANG_RANKS);
 	struct member members[GANG_RANKS], other;
@@ -281,7 +274,6 @@ static void test_waiting_holds_nothing_up(void **state)
 	struct operand operand;
 	uint32_t i;
 
-	(void)state;
 	gang_open(members, GANG_RANKS);
 	member_open(&other, guest_node(0));
 	operand_open(&operand, members[0].fd, PAGE, 1);
@@ -324,11 +316,10 @@ static void unprivileged(int sock, void *arg)
 	gang_close(members, GANG_RANKS);
 }
 
-static void test_unprivileged_user(void **state)
+SLOW_TEST("a user without privilege runs the model")
 {
 	struct child child;
 
-	(void)state;
 	child_start(&child, unprivileged, NULL);
 	CHECK_EQ(child_end(&child, GANG_WAIT_MS), 0);
 }
@@ -404,27 +395,13 @@ static uint32_t paced_flags(void (*once)(struct pace *pace))
 	return flags;
 }
 
-static void test_host_paced(void **state)
+SLOW_TEST("a run beside other work says so")
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", GANG_WAIT_MS);
 
-	(void)state;
 	CHECK_EQ(paced_flags(pace_stores), T3_TIMED_HOST_PACED);
 	CHECK_EQ(paced_flags(pace_doorbells), T3_TIMED_HOST_PACED);
 	CHECK_EQ(paced_flags(pace_commands), T3_TIMED_HOST_PACED);
 	CHECK_EQ(paced_flags(pace_nothing), 0);
 	parameter_set("job_timeout_ms", timeout);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_feature_is_told),	   TEST(test_without_the_feature),
-		SLOW_TEST(test_mirrored),	   SLOW_TEST(test_every_rank),
-		TEST(test_args_of_the_job),	   TEST(test_imported_buffer),
-		SLOW_TEST(test_two_clients),	   TEST(test_waiting_holds_nothing_up),
-		SLOW_TEST(test_unprivileged_user), SLOW_TEST(test_host_paced),
-	};
-
-	return cmocka_run_group_tests_name("timed", tests, NULL, NULL);
 }

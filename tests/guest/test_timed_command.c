@@ -53,13 +53,12 @@ static const struct deviation bad_commands[] = {
 };
 /* clang-format on */
 
-static void test_command(void **state)
+TEST("wrong commands are refused")
 {
 	union drm_t3_any_command good, command;
 	struct member m;
 	size_t i;
 
-	(void)state;
 	open_first(&m);
 	good = command_timed(m.bo);
 	CHECK_EQ(bo_create_host(m.fd, SIZE, &good.timed.args.handle), 0);
@@ -76,7 +75,7 @@ static void test_command(void **state)
 }
 
 /* The last valid places, next to each other. */
-static void test_places(void **state)
+TEST("the last valid places of the structs are accepted")
 {
 	static const struct {
 		uint64_t args, result;
@@ -94,7 +93,6 @@ static void test_places(void **state)
 	uint8_t *memory;
 	size_t i;
 
-	(void)state;
 	open_first(&m);
 	command = command_timed(m.bo);
 	CHECK_EQ(bo_create_host(m.fd, SIZE, &command.timed.args.handle), 0);
@@ -114,14 +112,13 @@ static void test_places(void **state)
 	member_close(&m);
 }
 
-static void test_device_memory(void **state)
+TEST("structs in device memory are refused")
 {
 	union drm_t3_any_command command;
 	struct submission s;
 	struct member m;
 	uint32_t bo;
 
-	(void)state;
 	open_first(&m);
 	CHECK_EQ(bo_create(m.fd, PAGE, &bo), 0);
 	command = command_timed(m.bo);
@@ -155,7 +152,7 @@ static uint32_t import_at(const struct member *owner, uint32_t handle, const str
 }
 
 /* All read the arguments of rank 0, in a buffer without a result. */
-static void test_shared_args(void **state)
+TEST("ranks may share their arguments")
 {
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
 	struct t3_timed_args args = gang_args(&setup);
@@ -164,7 +161,6 @@ static void test_shared_args(void **state)
 	struct operand shared;
 	uint32_t bo, i;
 
-	(void)state;
 	gang_open(members, GANG_RANKS);
 	CHECK_EQ(bo_create_host(members[0].fd, PAGE, &bo), 0);
 	operand_adopt(&shared, members[0].fd, bo, PAGE, 1);
@@ -180,7 +176,7 @@ static void test_shared_args(void **state)
 }
 
 /* Two ranks that write one buffer wait for each other and never meet. The time limit ends that. */
-static void test_shared_result(void **state)
+SLOW_TEST("ranks that share a result end by their time limit")
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", TIMEOUT_MS), i;
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
@@ -188,7 +184,6 @@ static void test_shared_result(void **state)
 	struct member members[GANG_RANKS];
 	union drm_t3_any_command command;
 
-	(void)state;
 	gang_open(members, GANG_RANKS);
 	gang_submit(members, GANG_RANKS - 1, &args);
 	i = GANG_RANKS - 1;
@@ -202,17 +197,4 @@ static void test_shared_result(void **state)
 	gang_close(members, GANG_RANKS);
 	set_parameter("job_timeout_ms", timeout);
 	coredump_discard();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_command),
-		TEST(test_places),
-		TEST(test_device_memory),
-		TEST(test_shared_args),
-		SLOW_TEST(test_shared_result),
-	};
-
-	return cmocka_run_group_tests_name("timed command", tests, NULL, NULL);
 }

@@ -65,14 +65,13 @@ static void expect_refused(struct member *m, const struct t3_timed_args *args, c
 		guest_fail(__FILE__, __LINE__, "%s: not refused so", what);
 }
 
-static void test_args(void **state)
+SLOW_TEST("wrong arguments are refused by the device")
 {
 	struct t3_timed_setup setup = usual(2, true);
 	struct t3_timed_args good = gang_args(&setup), args;
 	struct member m;
 	size_t i;
 
-	(void)state;
 	open_first(&m);
 	for (i = 0; i < ROWS(bad_args); i++) {
 		args = good;
@@ -127,14 +126,13 @@ static void expect_dump_of_run(void)
 }
 
 /* One rank never comes. The others end as jobs that hang, and all goes on. */
-static void test_incomplete(void **state)
+SLOW_TEST("an incomplete gang ends by its time limit")
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", TIMEOUT_MS), i;
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
 	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
 
-	(void)state;
 	gang_open(members, GANG_RANKS);
 	gang_submit(members, GANG_RANKS - 1, &args);
 	for (i = 0; i < GANG_RANKS - 1; i++)
@@ -153,14 +151,13 @@ static void test_incomplete(void **state)
 }
 
 /* Arguments that differ in one byte are two gangs, and neither is complete. */
-static void test_different_args(void **state)
+SLOW_TEST("different arguments make different gangs")
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", TIMEOUT_MS), i;
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
 	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
 
-	(void)state;
 	gang_open(members, GANG_RANKS);
 	gang_submit(members, GANG_RANKS - 1, &args);
 	args.params[T3_TIMED_PARAM_TRACKER_RECORD_BYTES]++;
@@ -172,13 +169,12 @@ static void test_different_args(void **state)
 }
 
 /* Rank 0 is late while all run. It is the one that hangs, and the others get an error. */
-static void test_one_is_late(void **state)
+SLOW_TEST("the late rank times out, and the others get an error")
 {
 	struct t3_timed_args args = gang_long(GANG_RANKS, 0);
 	struct member members[GANG_RANKS];
 	unsigned int timeout, i;
 
-	(void)state;
 	timeout = parameter_set("job_timeout_ms", GANG_WAIT_MS);
 	gang_open(members, GANG_RANKS);
 	CHECK_EQ(queue_destroy(members[0].fd, members[0].queue), 0);
@@ -194,14 +190,13 @@ static void test_one_is_late(void **state)
 }
 
 /* A queue whose handle was closed stays in its gang. */
-static void test_queue_is_destroyed(void **state)
+TEST("a queue whose handle was closed stays in its gang")
 {
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
 	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
 	uint32_t i;
 
-	(void)state;
 	gang_open(members, GANG_RANKS);
 	member_submit(&members[0], &args);
 	CHECK_EQ(queue_destroy(members[0].fd, members[0].queue), 0);
@@ -241,12 +236,11 @@ static void wait_for_gang(int sock, void *arg)
 }
 
 /* The waiting job of a killed client ends by its time limit. */
-static void test_client_is_killed(void **state)
+SLOW_TEST("a killed client's waiting job ends by its time limit")
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", TIMEOUT_MS);
 	struct child child;
 
-	(void)state;
 	child_start(&child, wait_for_gang, NULL);
 	CHECK_EQ(receive_u32(child.sock), 1);
 	child_kill(&child);
@@ -277,12 +271,11 @@ static void unbind_under(const struct t3_timed_args *args, uint32_t ranks, uint3
 	driver_bind(bdf);
 }
 
-static void test_unbind(void **state)
+SLOW_TEST("an unbound device ends the run of all")
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", GANG_WAIT_MS);
 	struct t3_timed_args args = gang_long(GANG_RANKS, 0);
 
-	(void)state;
 	CHECK_EQ(guest_ranks(), GANG_RANKS);
 	unbind_under(&args, GANG_RANKS, GANG_RANKS);
 	unbind_under(&args, GANG_RANKS, 1);
@@ -292,14 +285,13 @@ static void test_unbind(void **state)
 }
 
 /* Rank 0 is reset without the driver's knowledge. It begins again, and waits for the next gang. */
-static void test_reset(void **state)
+TEST("a rank that was reset waits for its gang again")
 {
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
 	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
 	uint32_t i;
 
-	(void)state;
 	gang_open(members, GANG_RANKS);
 	member_submit(&members[0], &args);
 	nap_ms(50);
@@ -314,14 +306,13 @@ static void test_reset(void **state)
 }
 
 /* In the middle of a run the others get an error. Rank 0 waits for a gang that nobody completes. */
-static void test_reset_of_a_run(void **state)
+SLOW_TEST("a reset in the middle of a run ends it for the others")
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", LATER_MS * guest_slowness());
 	struct t3_timed_args args = gang_long(GANG_RANKS, 0);
 	struct member members[GANG_RANKS];
 	uint32_t i;
 
-	(void)state;
 	gang_open(members, GANG_RANKS);
 	gang_submit(members, GANG_RANKS, &args);
 	nap_ms(50);
@@ -333,21 +324,7 @@ static void test_reset_of_a_run(void **state)
 	end_of_troubles(timeout);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_args),		SLOW_TEST(test_incomplete),
-		SLOW_TEST(test_different_args), SLOW_TEST(test_one_is_late),
-		TEST(test_queue_is_destroyed),	SLOW_TEST(test_client_is_killed),
-		SLOW_TEST(test_unbind),		TEST(test_reset),
-		SLOW_TEST(test_reset_of_a_run), TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("timed faults", tests, NULL, NULL);
 }

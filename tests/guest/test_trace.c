@@ -29,12 +29,11 @@ static void close_traced(struct raw *raw, struct trace *trace)
 }
 
 /* From creation to the end of the file, step by step, without missing or extra events. */
-static void test_an_epoch(void **state)
+TEST("an epoch has its events, no more and no fewer")
 {
 	struct trace trace;
 	struct raw raw;
 
-	(void)state;
 	trace_open(&trace, 0);
 	open_traced(&raw, &trace);
 	raw_arm(&raw, 1);
@@ -51,13 +50,12 @@ static void test_an_epoch(void **state)
 	trace_close(&trace);
 }
 
-static void test_waits(void **state)
+TEST("a wait has its events with their results")
 {
 	struct drm_t3_space_eventfd arg = { .segment_mask = 1, .fd = eventfd(0, EFD_CLOEXEC) };
 	struct trace trace;
 	struct raw raw;
 
-	(void)state;
 	trace_open(&trace, 0);
 	open_traced(&raw, &trace);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_ARMED, 3, 0, after_ms(20)), -ETIMEDOUT);
@@ -87,14 +85,13 @@ static void test_waits(void **state)
 }
 
 /* The first fault of a space and its state, a reset, and stores that are dropped. */
-static void test_faults(void **state)
+TEST("faults and resets have their events")
 {
 	struct drm_t3_fault fault;
 	struct trace trace;
 	struct raw raw;
 	unsigned int i;
 
-	(void)state;
 	trace_open(&trace, 0);
 	open_traced(&raw, &trace);
 	raw_arm(&raw, 1);
@@ -122,7 +119,7 @@ static void test_faults(void **state)
 	trace_close(&trace);
 }
 
-static void test_grants(void **state)
+TEST("grants have their events")
 {
 	struct raw owner, source;
 	struct trace trace;
@@ -130,7 +127,6 @@ static void test_grants(void **state)
 	char text[160];
 	int fd;
 
-	(void)state;
 	raw_open(&source, 1, PAGE);
 	trace_open(&trace, 0);
 	open_traced(&owner, &trace);
@@ -215,12 +211,11 @@ static void expect_job(struct user *u, const char *event, uint32_t seqno, uint32
 	trace_expect(&u->trace, event, text);
 }
 
-static void test_jobs(void **state)
+TEST("jobs have their events in order")
 {
 	struct user u;
 	uint32_t i;
 
-	(void)state;
 	user_open(&u);
 	for (i = 1; i <= 3; i++) {
 		submit_traced(&u, i);
@@ -232,13 +227,12 @@ static void test_jobs(void **state)
 }
 
 /* The first of two jobs hangs before it has begun. It is aborted, and the other one goes on. */
-static void test_a_job_that_hangs(void **state)
+TEST("a job that hangs has the events of its abort")
 {
 	unsigned int before;
 	char text[64];
 	struct user u;
 
-	(void)state;
 	before = parameter_set("job_timeout_ms", 200);
 	user_open(&u);
 	parameter_set("job_timeout_ms", before);
@@ -268,29 +262,15 @@ static void unprivileged(int sock, void *arg)
 	CHECK_EQ(errno, EACCES);
 }
 
-static void test_root_only(void **state)
+TEST("tracing is for root alone")
 {
 	struct child child;
 
-	(void)state;
 	child_start(&child, unprivileged, NULL);
 	CHECK_EQ(child_end(&child, WAIT_MS), 0);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_an_epoch),  TEST(test_waits),
-		TEST(test_faults),    TEST(test_grants),
-		TEST(test_jobs),      TEST(test_a_job_that_hangs),
-		TEST(test_root_only), TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

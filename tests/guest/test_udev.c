@@ -59,12 +59,11 @@ static void check_node(uint32_t rank)
 }
 
 /* Other devices are not changed. */
-static void test_group_mode_and_link(void **state)
+SLOW_TEST("nodes have group, mode and link")
 {
 	struct stat before, after;
 	uint32_t rank;
 
-	(void)state;
 	CHECK_EQ(stat("/dev/null", &before), 0);
 	for (rank = 0; rank < guest_ranks(); rank++) {
 		CHECK_EQ(chown(guest_node(rank), 0, 0), 0);
@@ -80,11 +79,10 @@ static void test_group_mode_and_link(void **state)
 }
 
 /* The name disappears and appears with the device, whatever its number is. */
-static void test_unbind_and_bind(void **state)
+SLOW_TEST("the link goes and comes with the device")
 {
 	char bdf[32];
 
-	(void)state;
 	driver_unbind(0, bdf, sizeof(bdf));
 	wait_link(bdf, false);
 	driver_bind(bdf);
@@ -94,17 +92,15 @@ static void test_unbind_and_bind(void **state)
 	check_node(1);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
 }
 
-static int start_udev(void **state)
+static int start_udev(void)
 {
 	int fd = inotify_init();
 
-	(void)state;
 	if (fd < 0 && errno == ENOSYS) {
 		printf("1..0 # SKIP this kernel has no inotify, which udev needs\n");
 		exit(77);
@@ -113,19 +109,12 @@ static int start_udev(void **state)
 	return system("/usr/lib/systemd/systemd-udevd --daemon");
 }
 
-static int stop_udev(void **state)
+static int stop_udev(void)
 {
-	(void)state;
 	return system("udevadm control --exit");
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_group_mode_and_link),
-		SLOW_TEST(test_unbind_and_bind),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("udev", tests, start_udev, stop_udev);
+	return test_run(start_udev, stop_udev);
 }

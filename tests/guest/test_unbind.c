@@ -83,13 +83,12 @@ static void check_all_gone(struct user *u)
 	      MAP_FAILED);
 }
 
-static void test_unbind_under_a_user(void **state)
+TEST("an unbound device ends its users' work")
 {
 	uint64_t before = memory_free(0);
 	pthread_t thread;
 	struct user u;
 
-	(void)state;
 	open_user(&u, 0);
 	raw_arm(&u.raw, 1);
 	raw_fill(&u.raw, 0, 64, 1);
@@ -108,11 +107,10 @@ static void test_unbind_under_a_user(void **state)
 }
 
 /* The new driver instance works while the old one's user still has its file. */
-static void test_bind_again_under_a_user(void **state)
+TEST("a device that is bound again works beside its old user")
 {
 	struct user old, new;
 
-	(void)state;
 	open_user(&old, 0);
 	driver_unbind(0, old.bdf, sizeof(old.bdf));
 	driver_bind(old.bdf);
@@ -156,31 +154,17 @@ static void check_peer(bool source_goes)
 	CHECK_EQ(reset, 0);
 }
 
-static void test_target_device_goes(void **state)
+TEST("a source learns that its target's device went")
 {
-	(void)state;
 	check_peer(false);
 }
 
-static void test_source_device_goes(void **state)
+TEST("a target learns that its source's device went")
 {
-	(void)state;
 	check_peer(true);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_unbind_under_a_user),		 TEST(test_bind_again_under_a_user),
-		TEST(test_target_device_goes),		 TEST(test_source_device_goes),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("unbind", tests, NULL, NULL);
 }

@@ -260,11 +260,10 @@ static void honest_beside(uint32_t users, const struct kind *first, const struct
 	module_await_unused();
 }
 
-static void test_one_user_with_many_files(void **state)
+SLOW_TEST("one user with many files leaves enough for another")
 {
 	const struct kind *kind;
 
-	(void)state;
 	for (kind = kinds; kind < kinds + ROWS(kinds); kind++) {
 		printf("# %s\n", kind->name);
 		fflush(stdout);
@@ -272,9 +271,8 @@ static void test_one_user_with_many_files(void **state)
 	}
 }
 
-static void test_four_users_who_take_all(void **state)
+SLOW_TEST("four users who take all leave enough for another")
 {
-	(void)state;
 	honest_beside(HOSTILE, kinds, kinds + ROWS(kinds));
 }
 
@@ -290,11 +288,10 @@ static void privileged_body(int sock, void *arg)
 	CHECK_EQ(take_queue(fd), -ENOSPC);
 }
 
-static void test_the_privileged_may_have_all(void **state)
+TEST("the privileged may have all")
 {
 	struct child child;
 
-	(void)state;
 	child_start(&child, privileged_body, NULL);
 	CHECK_EQ(child_end(&child, wait_ms()), 0);
 	debugfs_await_no_queue(0);
@@ -340,12 +337,11 @@ static void receiver_body(int sock, void *arg)
 }
 
 /* A file that is passed on still counts for the user who opened it. */
-static void test_a_file_is_its_openers(void **state)
+TEST("a file counts for the user who opened it")
 {
 	struct child opener, receiver;
 	int fd;
 
-	(void)state;
 	guest_node(0);
 	child_start(&opener, opener_body, NULL);
 	fd = receive_fd(opener.sock);
@@ -391,12 +387,11 @@ static void write_text(const char *path, const char *text)
 }
 
 /* All users of a user namespace are its owner. */
-static void test_a_namespace_is_its_owners(void **state)
+TEST("users of a namespace count as its owner")
 {
 	char path[64], map[64];
 	struct child child;
 
-	(void)state;
 	guest_node(0);
 	child_start(&child, namespace_body, NULL);
 	CHECK_EQ(receive_u32(child.sock), 1);
@@ -434,12 +429,11 @@ static void cgroup_body(int sock, void *arg)
 }
 
 /* The limit of a memory cgroup holds for host buffers, and nobody is killed for one. */
-static void test_host_memory_is_the_cgroups(void **state)
+TEST("host memory is limited by its memory cgroup")
 {
 	char path[64], limit[32];
 	struct child child;
 
-	(void)state;
 	CHECK_EQ(mkdir(cgroup_root, 0755), 0);
 	CHECK_EQ(mount("none", cgroup_root, "cgroup2", 0, NULL), 0);
 	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", cgroup_root);
@@ -557,15 +551,13 @@ static void check_dead(bool killed)
 	module_load();
 }
 
-static void test_jobs_of_a_killed_user_end(void **state)
+SLOW_TEST("the jobs of a killed user end")
 {
-	(void)state;
 	check_dead(true);
 }
 
-static void test_jobs_of_a_closed_file_end(void **state)
+SLOW_TEST("the jobs of a closed file end")
 {
-	(void)state;
 	check_dead(false);
 }
 
@@ -627,12 +619,11 @@ static void queued_body(int sock, void *arg)
 }
 
 /* A user's queued jobs are bounded in time of the engine; others still submit. */
-static void test_queued_time_is_bounded(void **state)
+TEST("a user's queued time is bounded")
 {
 	unsigned int before = parameter_set("user_queued_ms", LIMIT_MS);
 	struct child child, honest;
 
-	(void)state;
 	debugfs_await_no_queue(0);
 	child_start(&child, queued_body, NULL);
 	CHECK_EQ(receive_u32(child.sock), 1);
@@ -653,14 +644,13 @@ static void test_queued_time_is_bounded(void **state)
 #define RESET_JOBS 5u
 
 /* Jobs in the ring, and one of another queue that waits for the last of them. */
-static void test_a_reset_by_root_ends_jobs(void **state)
+TEST("a reset by root ends all jobs")
 {
 	uint32_t queue, second, syncs[RESET_JOBS + 1], bo, i;
 	union drm_t3_any_command fill;
 	struct submission s;
 	int fd;
 
-	(void)state;
 	debugfs_await_no_queue(0);
 	fd = open_rank(0);
 	CHECK_EQ(queue_create(fd, 0, &queue), 0);
@@ -690,27 +680,7 @@ static void test_a_reset_by_root_ends_jobs(void **state)
 	close(fd);
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_one_user_with_many_files),
-		SLOW_TEST(test_four_users_who_take_all),
-		TEST(test_the_privileged_may_have_all),
-		TEST(test_a_file_is_its_openers),
-		TEST(test_a_namespace_is_its_owners),
-		TEST(test_host_memory_is_the_cgroups),
-		SLOW_TEST(test_jobs_of_a_killed_user_end),
-		SLOW_TEST(test_jobs_of_a_closed_file_end),
-		TEST(test_queued_time_is_bounded),
-		TEST(test_a_reset_by_root_ends_jobs),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("users", tests, NULL, NULL);
 }

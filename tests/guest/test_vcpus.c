@@ -352,9 +352,8 @@ static void run(struct scene scene)
 	ordeal_run(scene_body, &scene);
 }
 
-static void test_same_tile(void **state)
+LONG_TEST("four processors add to one tile")
 {
-	(void)state;
 	run((struct scene){ .name = "same tile",
 			    .areas = 1,
 			    .each = 8,
@@ -362,9 +361,8 @@ static void test_same_tile(void **state)
 			    .tile_columns = COLUMNS_EACH });
 }
 
-static void test_same_space(void **state)
+LONG_TEST("four processors add to one space")
 {
-	(void)state;
 	run((struct scene){ .name = "same space",
 			    .areas = 1,
 			    .rank = { 1 },
@@ -373,9 +371,8 @@ static void test_same_space(void **state)
 			    .tile_columns = 4 });
 }
 
-static void test_own_space_each(void **state)
+LONG_TEST("four processors add to spaces of their own")
 {
-	(void)state;
 	run((struct scene){ .name = "own space each",
 			    .areas = 4,
 			    .each = 4,
@@ -384,9 +381,8 @@ static void test_own_space_each(void **state)
 			    .own = true });
 }
 
-static void test_own_device_each(void **state)
+LONG_TEST("four processors add to devices of their own")
 {
-	(void)state;
 	run((struct scene){ .name = "own device each",
 			    .areas = 4,
 			    .rank = { 0, 1, 2, 3 },
@@ -397,9 +393,8 @@ static void test_own_device_each(void **state)
 }
 
 /* Each thread goes from space to space and device to device. */
-static void test_all_over(void **state)
+LONG_TEST("four processors go from space to space and device to device")
 {
-	(void)state;
 	run((struct scene){ .name = "all over",
 			    .areas = 4,
 			    .rank = { 0, 0, 1, 3 },
@@ -408,9 +403,8 @@ static void test_all_over(void **state)
 			    .tile_columns = 16 });
 }
 
-static void test_from_two_devices(void **state)
+LONG_TEST("two devices add to one target at once")
 {
-	(void)state;
 	run((struct scene){ .name = "from two devices",
 			    .areas = 2,
 			    .rank = { 1, 2 },
@@ -425,13 +419,7 @@ static void test_from_two_devices(void **state)
 /* Without TEST(): other clients of the device may take and give back memory at the same time. */
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_tile),      cmocka_unit_test(test_same_space),
-		cmocka_unit_test(test_own_space_each), cmocka_unit_test(test_own_device_each),
-		cmocka_unit_test(test_all_over),       cmocka_unit_test(test_from_two_devices),
-	};
-
 	ordeal_parse(argc, argv, EPOCHS);
 	guest_node(THREADS - 1);
-	return cmocka_run_group_tests_name("vcpus", tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -90,17 +90,14 @@ static void copies_body(int sock, void *arg)
 		CHECK_EQ(pthread_join(thread[i], NULL), 0);
 }
 
-static void test_own_queue_each(void **state)
+LONG_TEST("four processors copy by queues of their own")
 {
-	(void)state;
 	ordeal_run(copies_body, NULL);
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own_queue_each) };
-
 	ordeal_parse(argc, argv, COPIES);
 	guest_node(THREADS - 1);
-	return cmocka_run_group_tests_name("vcpus queues", tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

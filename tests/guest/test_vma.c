@@ -101,13 +101,12 @@ static void read_flags(const volatile uint8_t *at, char *line, size_t size)
 }
 
 /* All: shared, no growth, no core dump, copied by fork. Registers: no struct page. */
-static void test_flags(void **state)
+TEST("mappings have the right flags")
 {
 	struct maps m;
 	char flags[512];
 	int kind;
 
-	(void)state;
 	maps_open(&m);
 	for (kind = 0; kind < KINDS; kind++) {
 		read_flags(m.at[kind], flags, sizeof(flags));
@@ -130,12 +129,11 @@ static void check_refused(const struct maps *m, int kind, size_t old, size_t new
 }
 
 /* A mapping cannot be longer, be mapped twice (old size 0), or be copied (DONTUNMAP). */
-static void test_no_growth(void **state)
+TEST("mappings do not grow and are not copied")
 {
 	struct maps m;
 	int kind;
 
-	(void)state;
 	maps_open(&m);
 	for (kind = 0; kind < KINDS; kind++) {
 		check_refused(&m, kind, m.size[kind], m.size[kind] + PAGE, MREMAP_MAYMOVE);
@@ -149,12 +147,11 @@ static void test_no_growth(void **state)
 }
 
 /* A piece that was cut off cannot grow into another mapping's part. */
-static void test_pieces(void **state)
+TEST("a piece of a mapping cannot grow into another's part")
 {
 	struct maps m;
 	int kind;
 
-	(void)state;
 	maps_open(&m);
 	for (kind = BUFFER; kind <= APERTURE; kind++) {
 		CHECK_EQ(munmap(plain(m.at[kind] + PAGE), PAGE), 0);
@@ -173,14 +170,13 @@ static void test_pieces(void **state)
 }
 
 /* Each page of a piece is the same page as before. */
-static void test_pieces_show_the_right_pages(void **state)
+TEST("the pieces of a mapping show the right pages")
 {
 	volatile uint8_t *moved;
 	struct maps m;
 	uint32_t page;
 	int kind;
 
-	(void)state;
 	maps_open(&m);
 	for (kind = BUFFER; kind <= HOST; kind++) {
 		for (page = 0; page < PAGES; page++)
@@ -201,14 +197,13 @@ static void test_pieces_show_the_right_pages(void **state)
 /* ------------------------------------------------------------------------ move */
 
 /* Revoking finds a mapping wherever it is. */
-static void test_moved_mappings_die_too(void **state)
+TEST("moved mappings die too")
 {
 	static const int want[] = { 0, 0, SIGBUS, SIGBUS, 0 };
 	volatile uint8_t *fresh;
 	struct maps m;
 	int kind;
 
-	(void)state;
 	maps_open(&m);
 	for (kind = 0; kind < KINDS; kind++) {
 		fresh = mmap(NULL, m.size[kind], PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -227,12 +222,11 @@ static void test_moved_mappings_die_too(void **state)
 /* ------------------------------------------------------------------------- pin */
 
 /* Memory on the bus cannot be pinned. */
-static void test_pinning(void **state)
+TEST("memory can be pinned, and registers cannot")
 {
 	int pipes[2], kind;
 	struct maps m;
 
-	(void)state;
 	CHECK_EQ(pipe(pipes), 0);
 	maps_open(&m);
 	for (kind = 0; kind < KINDS; kind++) {
@@ -274,7 +268,7 @@ static ssize_t poke(int memory, const volatile void *at, const void *bytes, size
  * Buffers and event areas are memory. A read of a register may change it, and a store to an
  * aperture counts, so a debugger sees neither.
  */
-static void test_a_debugger_sees_memory_and_no_registers(void **state)
+TEST("a debugger sees memory and no registers")
 {
 	static const bool readable[] = { true, true, false, false, true };
 	static const bool writable[] = { true, true, false, false, false };
@@ -282,7 +276,6 @@ static void test_a_debugger_sees_memory_and_no_registers(void **state)
 	struct maps m;
 	uint32_t word;
 
-	(void)state;
 	maps_open(&m);
 	for (kind = 0; kind < KINDS; kind++) {
 		ssize_t got = peek(memory, m.at[kind], &word, sizeof(word));
@@ -321,7 +314,7 @@ static void check_same_bytes(int memory, volatile uint8_t *at, size_t size)
 }
 
 /* Any place and length; a mapping that begins inside the buffer; never beyond its end. */
-static void test_a_debugger_sees_the_right_bytes(void **state)
+TEST("a debugger sees the right bytes")
 {
 	int memory = open_memory(getpid()), kind;
 	volatile uint8_t *piece;
@@ -329,7 +322,6 @@ static void test_a_debugger_sees_the_right_bytes(void **state)
 	struct maps m;
 	size_t i;
 
-	(void)state;
 	maps_open(&m);
 	for (kind = BUFFER; kind <= HOST; kind++) {
 		for (i = 0; i < SIZE; i++)
@@ -351,14 +343,13 @@ static void test_a_debugger_sees_the_right_bytes(void **state)
 }
 
 /* A file that was opened to read gives no way to write, and PROT_READ none that mprotect() does not. */
-static void test_a_debugger_writes_no_mapping_to_read(void **state)
+TEST("a debugger writes no mapping that is to read")
 {
 	int fd = open(guest_node(0), O_RDONLY | O_CLOEXEC), memory = open_memory(getpid());
 	uint32_t bo, word = 5;
 	uint64_t offset;
 	volatile uint32_t *at;
 
-	(void)state;
 	CHECK(fd >= 0);
 	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
 	CHECK_EQ(bo_offset(fd, bo, &offset), 0);
@@ -385,7 +376,7 @@ static void wait_with_words(int sock, void *arg)
 }
 
 /* Another process, by ptrace() itself, and a mapping by way of a dma-buf on another device. */
-static void test_ptrace_of_an_imported_buffer(void **state)
+TEST("an imported buffer can be read by ptrace")
 {
 	int other = open_rank(1), dmabuf, status;
 	struct child child;
@@ -394,7 +385,6 @@ static void test_ptrace_of_an_imported_buffer(void **state)
 	uint64_t offset;
 	long word;
 
-	(void)state;
 	maps_open(&m);
 	dmabuf = prime_share(m.raw.fd, m.raw.bo);
 	CHECK_EQ(prime_import(other, dmabuf, &handle), 0);
@@ -438,13 +428,12 @@ static void child_has_all(int sock, void *arg)
 		CHECK_EQ(munmap(map_kind(m, kind), m->size[kind]), 0);
 }
 
-static void test_child_has_the_same(void **state)
+TEST("a child has the same mappings")
 {
 	struct child child;
 	struct maps m;
 	int kind;
 
-	(void)state;
 	maps_open(&m);
 	child_start(&child, child_has_all, &m);
 	receive_u32(child.sock);
@@ -473,13 +462,12 @@ static void child_has_none(int sock, void *arg)
 		CHECK_EQ(signal_of_load(m->at[kind]), SIGSEGV);
 }
 
-static void test_dontfork(void **state)
+TEST("a child has no mappings that it shall not have")
 {
 	struct child child;
 	struct maps m;
 	int kind;
 
-	(void)state;
 	maps_open(&m);
 	for (kind = 0; kind < KINDS; kind++)
 		CHECK_EQ(madvise(plain(m.at[kind]), m.size[kind], MADV_DONTFORK), 0);
@@ -516,35 +504,13 @@ static void die_with_a_child(int sock, void *arg)
 }
 
 /* The child also has the file. All goes on until the child ends, too. */
-static void test_child_outlives_its_parent(void **state)
+TEST("a child outlives its parent with all mappings")
 {
 	uint64_t before = memory_free(0);
 	struct child child;
 
-	(void)state;
 	child_start(&child, die_with_a_child, NULL);
 	CHECK_EQ(receive_u32(child.sock), DRM_T3_SPACE_IDLE);
 	CHECK_EQ(child_end(&child, 5000), 128 + SIGKILL);
 	check_memory(0, before);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_flags),
-		TEST(test_no_growth),
-		TEST(test_pieces),
-		TEST(test_pieces_show_the_right_pages),
-		TEST(test_moved_mappings_die_too),
-		TEST(test_pinning),
-		TEST(test_a_debugger_sees_memory_and_no_registers),
-		TEST(test_a_debugger_sees_the_right_bytes),
-		TEST(test_a_debugger_writes_no_mapping_to_read),
-		TEST(test_ptrace_of_an_imported_buffer),
-		TEST(test_child_has_the_same),
-		TEST(test_dontfork),
-		TEST(test_child_outlives_its_parent),
-	};
-
-	return cmocka_run_group_tests_name("vma", tests, NULL, NULL);
 }

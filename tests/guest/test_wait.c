@@ -14,11 +14,10 @@ static void open_local(struct raw *raw)
 }
 
 /* ARMED ignores the mask. */
-static void test_armed_ignores_the_mask(void **state)
+TEST("a wait for ARMED ignores the mask")
 {
 	struct raw raw;
 
-	(void)state;
 	open_local(&raw);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_ARMED, 1, ~0ull, 0), -ETIMEDOUT);
 	raw_arm(&raw, 1);
@@ -26,7 +25,7 @@ static void test_armed_ignores_the_mask(void **state)
 	raw_close(&raw);
 }
 
-static void test_deadline_0_and_past_poll(void **state)
+TEST("deadlines that are 0 or past only look")
 {
 	static const uint32_t what[] = {
 		DRM_T3_WAIT_ARMED,
@@ -37,7 +36,6 @@ static void test_deadline_0_and_past_poll(void **state)
 	struct raw raw;
 	size_t i;
 
-	(void)state;
 	open_local(&raw);
 	for (i = 0; i < ROWS(what); i++) {
 		CHECK_EQ(raw_wait(&raw, what[i], 1, 0, 0), -ETIMEDOUT);
@@ -55,12 +53,11 @@ static void test_deadline_0_and_past_poll(void **state)
 	raw_close(&raw);
 }
 
-static void test_deadline_is_kept(void **state)
+TEST("a deadline is kept")
 {
 	int64_t deadline, late;
 	struct raw raw;
 
-	(void)state;
 	open_local(&raw);
 	raw_arm(&raw, 1);
 	deadline = after_ms(60);
@@ -72,12 +69,11 @@ static void test_deadline_is_kept(void **state)
 }
 
 /* Each mask on its own; 0 is all that are mapped. */
-static void test_masks(void **state)
+TEST("each mask waits for its segments, and 0 for all")
 {
 	struct drm_t3_segment_map segment;
 	struct raw raw;
 
-	(void)state;
 	open_local(&raw);
 	segment = raw_segment(&raw);
 	segment.segment = 63;
@@ -98,11 +94,10 @@ static void test_masks(void **state)
 	raw_close(&raw);
 }
 
-static void test_space_without_segments(void **state)
+TEST("a space without segments is delivered at once")
 {
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 0, 0), -ETIMEDOUT);
 	raw_arm(&raw, 1);
@@ -111,11 +106,10 @@ static void test_space_without_segments(void **state)
 	raw_close(&raw);
 }
 
-static void test_epochs_that_are_over(void **state)
+TEST("epochs that are over count as delivered")
 {
 	struct raw raw;
 
-	(void)state;
 	open_local(&raw);
 	raw_run_epoch(&raw, 7);
 	raw_run_epoch(&raw, 8);
@@ -235,7 +229,7 @@ static void check_late(const struct late *late, bool complete)
 	raw_close(&raw);
 }
 
-static void test_updates_behind_the_last(void **state)
+TEST("updates after the last one fault")
 {
 	static const struct late rows[] = {
 		{ "a store again", store_twice, DRM_T3_FAULT_OVERSHOOT, DRM_T3_FAULT_NOT_ARMED },
@@ -248,7 +242,6 @@ static void test_updates_behind_the_last(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROWS(rows); i++) {
 		check_late(&rows[i], false);
 		if (rows[i].complete)
@@ -260,13 +253,12 @@ static void test_updates_behind_the_last(void **state)
  * A -> B -> C, and C is not armed. B stays ARMING and takes A's updates. So B's tiles are tracked,
  * and not delivered until C arms.
  */
-static void test_tracked_before_delivered(void **state)
+TEST("tiles are tracked before they are delivered")
 {
 	struct drm_t3_segment_map segment;
 	struct pollfd poller[2];
 	struct raw a, b, c;
 
-	(void)state;
 	if (guest_ranks() < 3)
 		skip();
 	raw_open(&a, 0, PAGE);
@@ -352,12 +344,11 @@ static void act_destroy(struct raw *raw)
 	space_destroy(raw->fd, raw->space);
 }
 
-static void test_stores_wake(void **state)
+TEST("stores wake a wait")
 {
 	struct sleeper sleeper;
 	struct raw raw;
 
-	(void)state;
 	open_local(&raw);
 	raw_arm(&raw, 1);
 	check_woken(&raw, sleep_for_epoch_1, act_finish, 0, &sleeper);
@@ -374,12 +365,11 @@ static void *sleep_without_deadline(void *arg)
 	return NULL;
 }
 
-static void test_stores_wake_without_deadline(void **state)
+TEST("stores wake a wait without a deadline")
 {
 	struct sleeper sleeper;
 	struct raw raw;
 
-	(void)state;
 	open_local(&raw);
 	raw_arm(&raw, 1);
 	check_woken(&raw, sleep_without_deadline, act_finish, 0, &sleeper);
@@ -387,12 +377,11 @@ static void test_stores_wake_without_deadline(void **state)
 	raw_close(&raw);
 }
 
-static void test_fault_wakes(void **state)
+TEST("a fault wakes a wait")
 {
 	struct sleeper sleeper;
 	struct raw raw;
 
-	(void)state;
 	open_local(&raw);
 	raw_arm(&raw, 1);
 	check_woken(&raw, sleep_for_epoch_1, act_fault, -EIO, &sleeper);
@@ -402,12 +391,11 @@ static void test_fault_wakes(void **state)
 	raw_close(&raw);
 }
 
-static void test_destroy_wakes(void **state)
+TEST("the end of the space wakes a wait")
 {
 	struct sleeper sleeper;
 	struct raw raw;
 
-	(void)state;
 	open_local(&raw);
 	raw_arm(&raw, 1);
 	check_woken(&raw, sleep_for_epoch_1, act_destroy, -ENOENT, &sleeper);
@@ -458,13 +446,12 @@ static void stop_ticks(void)
  * Ticks every 20 ms must not lengthen a wait with an absolute deadline. On a busy machine they come
  * later, so a wait that has had too few is made again, and longer.
  */
-static void test_restart_keeps_the_deadline(void **state)
+TEST("a restarted wait keeps its deadline")
 {
 	int64_t deadline = 0, end = 0;
 	struct raw raw;
 	int ret, ms;
 
-	(void)state;
 	open_local(&raw);
 	raw_arm(&raw, 1);
 	start_ticks(SA_RESTART);
@@ -497,31 +484,8 @@ static void check_signal_ends(int64_t deadline)
 	raw_close(&raw);
 }
 
-static void test_signal_without_restart(void **state)
+TEST("a signal without restart ends a wait")
 {
-	(void)state;
 	check_signal_ends(after_ms(10000));
 	check_signal_ends(INT64_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_armed_ignores_the_mask),
-		TEST(test_deadline_0_and_past_poll),
-		TEST(test_deadline_is_kept),
-		TEST(test_masks),
-		TEST(test_space_without_segments),
-		TEST(test_epochs_that_are_over),
-		TEST(test_updates_behind_the_last),
-		TEST(test_tracked_before_delivered),
-		TEST(test_stores_wake),
-		TEST(test_stores_wake_without_deadline),
-		TEST(test_fault_wakes),
-		TEST(test_destroy_wakes),
-		TEST(test_restart_keeps_the_deadline),
-		TEST(test_signal_without_restart),
-	};
-
-	return cmocka_run_group_tests_name("wait", tests, NULL, NULL);
 }

@@ -49,22 +49,20 @@ static int poll_ms(int fd, int ms)
 	return poller.revents;
 }
 
-static void test_it_is_close_on_exec(void **state)
+TEST("the file is closed on exec")
 {
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(fcntl(f.fd, F_GETFD), FD_CLOEXEC);
 	close_fixture(&f);
 }
 
-static void test_it_is_for_poll_alone(void **state)
+TEST("the file is for poll alone")
 {
 	struct fixture f;
 	char byte = 0;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(read(f.fd, &byte, 1), -1);
 	CHECK_EQ(write(f.fd, &byte, 1), -1);
@@ -72,12 +70,11 @@ static void test_it_is_for_poll_alone(void **state)
 	close_fixture(&f);
 }
 
-static void test_in_follows_the_epoch(void **state)
+TEST("POLLIN follows the epoch")
 {
 	struct fixture f;
 	uint32_t epoch;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(poll_ms(f.fd, 0), 0);
 	for (epoch = 1; epoch <= 3; epoch++) {
@@ -92,12 +89,11 @@ static void test_in_follows_the_epoch(void **state)
 	close_fixture(&f);
 }
 
-static void test_whole_mask(void **state)
+TEST("POLLIN needs the whole mask")
 {
 	struct fixture f;
 	int both = -1;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(get(&f.raw, 3, &both), 0);
 	raw_arm(&f.raw, 1);
@@ -110,11 +106,10 @@ static void test_whole_mask(void **state)
 	close_fixture(&f);
 }
 
-static void test_err_until_reset(void **state)
+TEST("POLLERR stays until the reset")
 {
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	raw_arm(&f.raw, 1);
 	put8(f.raw.aperture, 1);
@@ -127,11 +122,10 @@ static void test_err_until_reset(void **state)
 	close_fixture(&f);
 }
 
-static void test_hup_after_destroy(void **state)
+TEST("POLLHUP follows the end of the space")
 {
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	CHECK_EQ(space_destroy(f.raw.fd, f.raw.space), 0);
 	CHECK(poll_ms(f.fd, 1000) & POLLHUP);
@@ -139,12 +133,11 @@ static void test_hup_after_destroy(void **state)
 }
 
 /* It may exist longer than the file that made the space, and holds none of the memory. */
-static void test_hup_after_the_file(void **state)
+TEST("POLLHUP follows the end of the file")
 {
 	uint64_t before = memory_free(0);
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	raw_unmap(&f.raw);
 	close(f.raw.fd);
@@ -193,11 +186,10 @@ static void act_destroy(struct raw *raw)
 	space_destroy(raw->fd, raw->space);
 }
 
-static void test_sleepers_are_woken(void **state)
+TEST("sleepers are woken by each of these")
 {
 	struct fixture f;
 
-	(void)state;
 	open_fixture(&f);
 	raw_arm(&f.raw, 1);
 	check_sleeper(&f, act_finish, POLLIN);
@@ -208,16 +200,4 @@ static void test_sleepers_are_woken(void **state)
 	CHECK_EQ(space_reset(f.raw.fd, f.raw.space), 0);
 	check_sleeper(&f, act_destroy, POLLHUP);
 	close_fixture(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_it_is_close_on_exec),	 TEST(test_it_is_for_poll_alone),
-		TEST(test_in_follows_the_epoch), TEST(test_whole_mask),
-		TEST(test_err_until_reset),	 TEST(test_hup_after_destroy),
-		TEST(test_hup_after_the_file),	 TEST(test_sleepers_are_woken),
-	};
-
-	return cmocka_run_group_tests_name("wait_fd", tests, NULL, NULL);
 }

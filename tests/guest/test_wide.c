@@ -147,14 +147,13 @@ static void honest_body(int sock, void *arg)
 	close(fd);
 }
 
-static void test_an_update_of_1024_tiles(void **state)
+TEST("an update of 1024 tiles delays others and ends no job")
 {
 	uint64_t resets[2] = { debugfs_number(0, "resets", "function"),
 			       debugfs_number(1, "resets", "function") };
 	struct child attacker, honest;
 	uint32_t *stop;
 
-	(void)state;
 	stop = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(stop != MAP_FAILED);
 	child_start(&attacker, attack_body, stop);
@@ -169,18 +168,7 @@ static void test_an_update_of_1024_tiles(void **state)
 	module_await_unused();
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_an_update_of_1024_tiles),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("wide", tests, NULL, NULL);
 }

@@ -10,13 +10,12 @@
 
 #define ROUNDS 5
 
-static void test_nothing_is_left(void **state)
+TEST("nothing is left after all tests")
 {
 	struct drm_t3_device_info info;
 	uint32_t rank;
 	int fd;
 
-	(void)state;
 	for (rank = 0; rank < guest_ranks(); rank++) {
 		fd = open_rank(rank);
 		device_info(fd, &info);
@@ -38,21 +37,19 @@ static void check_free(void)
 	CHECK_EQ(module_users(), 0);
 }
 
-static void test_busy_while_a_file_is_open(void **state)
+TEST("the module is busy while a file is open")
 {
 	int fd = open_rank(0);
 
-	(void)state;
 	check_busy();
 	close(fd);
 	check_free();
 }
 
-static void test_busy_while_something_is_mapped(void **state)
+TEST("the module is busy while something is mapped")
 {
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	close(raw.fd);
 	check_busy();
@@ -64,12 +61,11 @@ static void test_busy_while_something_is_mapped(void **state)
 	check_free();
 }
 
-static void test_busy_while_a_wait_fd_is_open(void **state)
+TEST("the module is busy while a wait's file is open")
 {
 	struct drm_t3_space_wait_fd arg = { .segment_mask = 1 };
 	struct raw raw;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	arg.space = raw.space;
 	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_SPACE_WAIT_FD, &arg), 0);
@@ -79,12 +75,11 @@ static void test_busy_while_a_wait_fd_is_open(void **state)
 	check_free();
 }
 
-static void test_busy_while_a_grant_is_open(void **state)
+TEST("the module is busy while a grant is open")
 {
 	struct raw raw;
 	int fd;
 
-	(void)state;
 	raw_open(&raw, 0, PAGE);
 	CHECK_EQ(raw_export(&raw, 1, 1, &fd, NULL), 0);
 	raw_close(&raw);
@@ -113,13 +108,12 @@ static void check_works(void)
 	raw_close(&target);
 }
 
-static void test_unload_and_load(void **state)
+SLOW_TEST("the module can be unloaded and loaded again")
 {
 	uint32_t ranks = guest_ranks();
 	char node[64];
 	int round;
 
-	(void)state;
 	for (round = 0; round < ROUNDS; round++) {
 		snprintf(node, sizeof(node), "%s", guest_node(0));
 		CHECK_EQ(module_unload(), 0);
@@ -131,23 +125,7 @@ static void test_unload_and_load(void **state)
 	}
 }
 
-static void test_no_trouble_in_the_kernel_log(void **state)
+TEST("the kernel's log is clean")
 {
-	(void)state;
 	check_kernel_log();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_nothing_is_left),
-		TEST(test_busy_while_a_file_is_open),
-		TEST(test_busy_while_something_is_mapped),
-		TEST(test_busy_while_a_wait_fd_is_open),
-		TEST(test_busy_while_a_grant_is_open),
-		SLOW_TEST(test_unload_and_load),
-		TEST(test_no_trouble_in_the_kernel_log),
-	};
-
-	return cmocka_run_group_tests_name("unload", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * TAP for a program that needs no library: cmocka exists for the host's own word size
- * only. A failed check ends the program.
+ * only. Each test may need those before it, so a failed check ends the program.
  */
 #ifndef T3_TAP_H
 #define T3_TAP_H
@@ -9,11 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct tap_test {
-	const char *name;
-	void (*run)(void);
-};
+#include "test.h"
 
+static struct test *tap_tests;
 static unsigned int tap_number;
 static const char *tap_name;
 
@@ -34,16 +32,32 @@ static inline _Noreturn void tap_fail(int line, const char *what, long long got,
 	} while (0)
 #define CHECK(condition) CHECK_EQ(!!(condition), 1)
 
-static inline int tap_run(const struct tap_test *tests, unsigned int count)
+/* By their lines, as constructors run in an order of the compiler's. */
+void test_add(struct test *test)
 {
+	struct test **at = &tap_tests;
+
+	while (*at && (*at)->line < test->line)
+		at = &(*at)->next;
+	test->next = *at;
+	*at = test;
+}
+
+int main(void)
+{
+	unsigned int count = 0;
+
+	for (const struct test *test = tap_tests; test; test = test->next)
+		count++;
 	printf("1..%u\n", count);
-	for (tap_number = 1; tap_number <= count; tap_number++) {
-		tap_name = tests[tap_number - 1].name;
+	for (const struct test *test = tap_tests; test; test = test->next) {
+		tap_number++;
+		tap_name = test->name;
 		fflush(stdout);
-		tests[tap_number - 1].run();
+		test->run();
 		printf("ok %u - %s\n", tap_number, tap_name);
 	}
-	return 0;
+	return count ? 0 : 1;
 }
 
 #endif /* T3_TAP_H */

@@ -200,7 +200,7 @@ static void finish(uint32_t epoch, uint32_t base)
 
 /* ---------------------------------------------------------------------- steps */
 
-static void test_open(void)
+TEST("a device can be opened")
 {
 	own.fd = open_rank(0);
 	CHECK(own.fd >= 0);
@@ -209,7 +209,7 @@ static void test_open(void)
 }
 
 /* The core's own translation of a struct that does differ. */
-static void test_version(void)
+TEST("the core translates the version")
 {
 	char name[8] = "";
 	struct drm_version arg = { .name_len = sizeof(name), .name = name };
@@ -221,7 +221,7 @@ static void test_version(void)
 }
 
 /* An accel file has no master, which these calls would use. */
-static void test_refused_core_ioctls(void)
+TEST("calls that need a master are refused")
 {
 	char text[64];
 	struct drm_unique unique = { .unique_len = sizeof(text), .unique = text };
@@ -231,7 +231,7 @@ static void test_refused_core_ioctls(void)
 	CHECK_EQ(call(own.fd, DRM_IOCTL_GET_MAGIC, &auth), -EACCES);
 }
 
-static void test_query(void)
+TEST("queries give facts and counters")
 {
 	struct drm_t3_device_info info = device_info(own.fd);
 	struct drm_t3_counters counters;
@@ -251,7 +251,7 @@ static void test_query(void)
 	CHECK(counters.count && counters.count <= DRM_T3_COUNTERS_MAX);
 }
 
-static void test_bad_pointers(void)
+TEST("bad pointers are refused")
 {
 	struct drm_t3_query arg = { .type = DRM_T3_QUERY_DEVICE, .size = 64 };
 
@@ -264,7 +264,7 @@ static void test_bad_pointers(void)
 	CHECK_EQ(call(own.fd, DRM_IOCTL_T3_QUERY, &arg), -EFAULT);
 }
 
-static void test_buffer(void)
+TEST("a buffer is zeroed and can be written")
 {
 	uint32_t i;
 
@@ -275,7 +275,7 @@ static void test_buffer(void)
 	CHECK_EQ(own.memory[PAGE / 4 - 1], 0x12345678);
 }
 
-static void test_space_and_segment(void)
+TEST("a space takes a segment once")
 {
 	struct drm_t3_segment_map arg;
 
@@ -285,7 +285,7 @@ static void test_space_and_segment(void)
 	CHECK_EQ(call(own.fd, DRM_IOCTL_T3_SEGMENT_MAP, &arg), -EEXIST);
 }
 
-static void test_stores(void)
+TEST("stores complete an epoch")
 {
 	uint32_t i;
 
@@ -298,7 +298,7 @@ static void test_stores(void)
 	finish(1, 100);
 }
 
-static void test_doorbells(void)
+TEST("doorbells complete an epoch")
 {
 	struct drm_t3_segment_staging arg = { .space = own.space.space, .slots = 1 };
 	volatile uint32_t *image;
@@ -317,7 +317,7 @@ static void test_doorbells(void)
 	munmap((void *)(uintptr_t)image, PAGE);
 }
 
-static void test_stats(void)
+TEST("the counts are exact")
 {
 	struct drm_t3_space_stats arg = { .space = own.space.space };
 
@@ -331,7 +331,7 @@ static void test_stats(void)
 }
 
 /* All of them have come. Those of an epoch that has not begun have not. */
-static void test_tile(void)
+TEST("all tiles of the epoch have come")
 {
 	struct drm_t3_space_tile arg = { .space = own.space.space };
 
@@ -350,7 +350,7 @@ static void test_tile(void)
 }
 
 /* All 64 bits of the deadline count: now is above 2^32 ns, or soon will be. */
-static void test_deadline(void)
+TEST("all 64 bits of a deadline count")
 {
 	int64_t start = now_ns(), late;
 
@@ -360,7 +360,7 @@ static void test_deadline(void)
 	CHECK_EQ(wait_for(DRM_T3_WAIT_DELIVERED, 3, INT64_MIN), -EINVAL);
 }
 
-static void test_files_to_poll(void)
+TEST("files for poll and eventfds signal")
 {
 	struct drm_t3_space_wait_fd wait = { .space = own.space.space, .segment_mask = 1 };
 	struct drm_t3_space_eventfd event = { .space = own.space.space, .segment_mask = 1 };
@@ -404,7 +404,7 @@ static uint32_t join(struct client *peer, uint32_t rank)
 }
 
 /* The only struct that has a pointer. */
-static void test_imports(void)
+TEST("a segment reads its array of imports")
 {
 	struct drm_t3_segment_map arg = segment_args(1);
 	struct drm_t3_segment_unmap unmap = { .space = own.space.space, .segment = 1 };
@@ -425,7 +425,7 @@ static void test_imports(void)
 	close(left.fd);
 }
 
-static void test_refusal(void)
+TEST("a refusal names its field")
 {
 	struct drm_t3_segment_map map = segment_args(2);
 	struct drm_t3_refusal arg = { 0 };
@@ -439,7 +439,7 @@ static void test_refusal(void)
 	CHECK(!strcmp(arg.struct_name, "drm_t3_segment_map") && !strcmp(arg.field, "pitch"));
 }
 
-static void test_destroy(void)
+TEST("a destroyed space has gone")
 {
 	struct drm_t3_space arg = { .space = own.space.space };
 
@@ -448,28 +448,4 @@ static void test_destroy(void)
 	CHECK_EQ(wait_for(DRM_T3_WAIT_DELIVERED, 3, 0), -ENOENT);
 	CHECK_EQ(call(own.fd, DRM_IOCTL_T3_SPACE_DESTROY, &arg), -ENOENT);
 	CHECK_EQ(close(own.fd), 0);
-}
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		{ "test_open", test_open },
-		{ "test_version", test_version },
-		{ "test_refused_core_ioctls", test_refused_core_ioctls },
-		{ "test_query", test_query },
-		{ "test_bad_pointers", test_bad_pointers },
-		{ "test_buffer", test_buffer },
-		{ "test_space_and_segment", test_space_and_segment },
-		{ "test_stores", test_stores },
-		{ "test_doorbells", test_doorbells },
-		{ "test_stats", test_stats },
-		{ "test_tile", test_tile },
-		{ "test_deadline", test_deadline },
-		{ "test_files_to_poll", test_files_to_poll },
-		{ "test_imports", test_imports },
-		{ "test_refusal", test_refusal },
-		{ "test_destroy", test_destroy },
-	};
-
-	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

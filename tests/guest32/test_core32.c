@@ -48,7 +48,7 @@ static void interrupt_soon(void)
 	alarm(2);
 }
 
-static void test_become_a_user(void)
+TEST("a user opens the device")
 {
 	gid_t render = GID_RENDER;
 
@@ -65,7 +65,7 @@ static bool type_of_vfs(unsigned int type)
 	return !type || memchr("\x12\x15TXfv\x94", (int)type, 7);
 }
 
-static void test_other_types_are_refused(void)
+TEST("ioctls of other types are refused")
 {
 	static const unsigned int sizes[] = { 0, 8, 40, 4096 };
 	unsigned int type, nr, i;
@@ -83,7 +83,7 @@ static void test_other_types_are_refused(void)
 	}
 }
 
-static void test_all_core_calls(void)
+TEST("all of the core's calls return")
 {
 	unsigned int nr, size, way;
 
@@ -101,7 +101,7 @@ static void test_all_core_calls(void)
 }
 
 /* Another process changes the shared argument while the call reads it. */
-static void test_racing_writer(void)
+TEST("a racing writer gets nothing past the checks")
 {
 	struct drm_syncobj_create create = { .flags = DRM_SYNCOBJ_CREATE_SIGNALED };
 	struct drm_syncobj_wait *wait;
@@ -127,24 +127,11 @@ static void test_racing_writer(void)
 }
 
 /* The device still works. */
-static void test_query_afterwards(void)
+TEST("the device works afterwards")
 {
 	struct drm_t3_query arg = { .type = DRM_T3_QUERY_DEVICE };
 
 	CHECK_EQ(ioctl(fd, DRM_IOCTL_T3_QUERY, &arg), 0);
 	CHECK_EQ(arg.size, sizeof(struct drm_t3_device_info));
 	CHECK_EQ(close(fd), 0);
-}
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		{ "test_become_a_user", test_become_a_user },
-		{ "test_other_types_are_refused", test_other_types_are_refused },
-		{ "test_all_core_calls", test_all_core_calls },
-		{ "test_racing_writer", test_racing_writer },
-		{ "test_query_afterwards", test_query_afterwards },
-	};
-
-	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -184,7 +184,7 @@ static _Noreturn void greedy(int ready, uid_t uid)
 		prepare_and_leave(busy);
 }
 
-static void test_two_take_all_they_can(void)
+TEST("two users take all that they can")
 {
 	uint32_t i;
 	int ends[2];
@@ -236,7 +236,7 @@ static uint32_t *map(int fd, uint32_t handle, size_t size)
 	return memory;
 }
 
-static void test_a_third_has_enough(void)
+TEST("a third user has enough")
 {
 	struct drm_syncobj_create sync = { 0 };
 	struct drm_t3_space_create made;
@@ -262,7 +262,7 @@ static void test_a_third_has_enough(void)
 	CHECK_EQ(close(fd), 0);
 }
 
-static void test_they_are_ended(void)
+TEST("none of their calls has failed")
 {
 	uint32_t i;
 
@@ -274,15 +274,4 @@ static void test_they_are_ended(void)
 		CHECK_EQ(waitpid(hogs[i], &status, 0), hogs[i]);
 		CHECK(WIFSIGNALED(status)); /* not by itself: none of its calls has failed */
 	}
-}
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		{ "test_two_take_all_they_can", test_two_take_all_they_can },
-		{ "test_a_third_has_enough", test_a_third_has_enough },
-		{ "test_they_are_ended", test_they_are_ended },
-	};
-
-	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

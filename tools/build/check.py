@@ -176,8 +176,7 @@ def tap_results(prefix, text, status, log):
         verdict = FAIL if match[1] == "not ok" else PASS
         if SKIPPED.search(match[3]):
             verdict = SKIP  # some cmocka versions print "not ok N # SKIP"
-        # cmocka may append its complaint to the name, which is one word.
-        name = (SKIPPED.sub("", match[3]).split() or [f"test {match[2]}"])[0]
+        name = (match[3].partition("#")[0] or SKIPPED.sub("", match[3])).strip() or f"test {match[2]}"
         results.append(Result(f"{prefix}/{name}", verdict, log))
     failed = any(result.status == FAIL for result in results)
     if status == 77 and not results:

@@ -92,25 +92,55 @@ static void sleeping(uint32_t collective)
 	works_again(collective);
 }
 
-/* clang-format off */
-#define RANK_TESTS(name, collective)                     \
-	static void name##_of_killed_ranks(void **state) \
-	{                                                \
-		(void)state;                             \
-		killed(collective);                      \
-	}                                                \
-	static void name##_of_ranks_that_sleep(void **state) \
-	{                                                \
-		(void)state;                             \
-		sleeping(collective);                    \
-	}
+SLOW_TEST("reduce-scatter ends when a rank is killed")
+{
+	killed(T3_REDUCE_SCATTER);
+}
 
-RANK_TESTS(reduce_scatter, T3_REDUCE_SCATTER)
-RANK_TESTS(all_gather, T3_ALL_GATHER)
-RANK_TESTS(all_reduce, T3_ALL_REDUCE)
-RANK_TESTS(all_to_all, T3_ALL_TO_ALL)
-RANK_TESTS(broadcast, T3_BROADCAST)
-/* clang-format on */
+SLOW_TEST("all-gather ends when a rank is killed")
+{
+	killed(T3_ALL_GATHER);
+}
+
+SLOW_TEST("all-reduce ends when a rank is killed")
+{
+	killed(T3_ALL_REDUCE);
+}
+
+SLOW_TEST("all-to-all ends when a rank is killed")
+{
+	killed(T3_ALL_TO_ALL);
+}
+
+SLOW_TEST("broadcast ends when a rank is killed")
+{
+	killed(T3_BROADCAST);
+}
+
+SLOW_TEST("reduce-scatter ends or waits when a rank sleeps")
+{
+	sleeping(T3_REDUCE_SCATTER);
+}
+
+SLOW_TEST("all-gather ends or waits when a rank sleeps")
+{
+	sleeping(T3_ALL_GATHER);
+}
+
+SLOW_TEST("all-reduce ends or waits when a rank sleeps")
+{
+	sleeping(T3_ALL_REDUCE);
+}
+
+SLOW_TEST("all-to-all ends or waits when a rank sleeps")
+{
+	sleeping(T3_ALL_TO_ALL);
+}
+
+SLOW_TEST("broadcast ends or waits when a rank sleeps")
+{
+	sleeping(T3_BROADCAST);
+}
 
 /* --------------------------------------------------------------------- links */
 
@@ -150,38 +180,33 @@ static void run_injected(const char *what)
 	}
 }
 
-static void lost_packets_are_sent_again(void **state)
+SLOW_TEST("lost packets are sent again")
 {
-	(void)state;
 	run_injected("drop");
 }
 
-static void lost_responses_do_no_harm(void **state)
+SLOW_TEST("lost responses do no harm")
 {
-	(void)state;
 	run_injected("drop-response");
 }
 
-static void doubled_packets_count_once(void **state)
+SLOW_TEST("doubled packets count once")
 {
-	(void)state;
 	run_injected("duplicate");
 }
 
-static void broken_packets_are_sent_again(void **state)
+SLOW_TEST("broken packets are sent again")
 {
-	(void)state;
 	run_injected("corrupt");
 }
 
-static void packets_that_overtake_do_no_harm(void **state)
+SLOW_TEST("packets that overtake do no harm")
 {
-	(void)state;
 	run_injected("reorder");
 }
 
 /* All packets from the nth on are lost: the link gives up, in the middle of it. */
-static void links_that_give_up_end_it(void **state)
+SLOW_TEST("links that give up end a collective")
 {
 	struct collrun run = { .event = KILL,
 			       .stage = COLLRUN_STAGES,
@@ -189,7 +214,6 @@ static void links_that_give_up_end_it(void **state)
 	struct collrun_rank result[COLLRUN_RANKS];
 	uint32_t nth, r;
 
-	(void)state;
 	for (run.collective = T3_REDUCE_SCATTER; run.collective <= T3_BROADCAST; run.collective++) {
 		for (nth = 1; nth <= 31; nth *= 31) {
 			if (!runs(run.collective + nth / 31))
@@ -255,43 +279,20 @@ static void device_event(void (*happen)(uint32_t), void (*mended)(uint32_t))
 	}
 }
 
-static void resets_end_it(void **state)
+SLOW_TEST("resets end a collective")
 {
-	(void)state;
 	device_event(reset_by_pci, NULL);
 }
 
-static void devices_that_go_end_it(void **state)
+SLOW_TEST("devices that go end a collective")
 {
-	(void)state;
 	device_event(unbind, bind_again);
 }
 
 int collinject_main(enum collinject_half of_this_fabric)
 {
-	const struct CMUnitTest tests[] = {
-		SLOW_TEST(reduce_scatter_of_killed_ranks),
-		SLOW_TEST(all_gather_of_killed_ranks),
-		SLOW_TEST(all_reduce_of_killed_ranks),
-		SLOW_TEST(all_to_all_of_killed_ranks),
-		SLOW_TEST(broadcast_of_killed_ranks),
-		SLOW_TEST(reduce_scatter_of_ranks_that_sleep),
-		SLOW_TEST(all_gather_of_ranks_that_sleep),
-		SLOW_TEST(all_reduce_of_ranks_that_sleep),
-		SLOW_TEST(all_to_all_of_ranks_that_sleep),
-		SLOW_TEST(broadcast_of_ranks_that_sleep),
-		SLOW_TEST(lost_packets_are_sent_again),
-		SLOW_TEST(lost_responses_do_no_harm),
-		SLOW_TEST(doubled_packets_count_once),
-		SLOW_TEST(broken_packets_are_sent_again),
-		SLOW_TEST(packets_that_overtake_do_no_harm),
-		SLOW_TEST(links_that_give_up_end_it),
-		SLOW_TEST(resets_end_it),
-		SLOW_TEST(devices_that_go_end_it),
-	};
-
 	half = of_this_fabric;
 	print_message("# half of the cases, the others are of the %s\n",
 		      half == EVEN_CASES ? "full fabric" : "ring");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -89,23 +89,20 @@ static int begin(unsigned int limit)
 	return 0;
 }
 
-int guest_begin(void **state)
+int guest_begin(void)
 {
-	(void)state;
 	return begin(LIMIT_S);
 }
 
-int guest_begin_slow(void **state)
+int guest_begin_slow(void)
 {
-	(void)state;
 	return begin(SLOW_LIMIT_S);
 }
 
-int guest_end(void **state)
+int guest_end(void)
 {
 	uint32_t rank;
 
-	(void)state;
 	for (rank = 0; rank < guest_ranks() && rank < DEVICES; rank++)
 		check_memory(rank, memory_before[rank]);
 	alarm(0);

@@ -26,14 +26,19 @@
 #define PAGE	    4096u
 #define ROWS(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A subtest with a time limit that must leave no device memory behind. */
-#define TEST(f)	     cmocka_unit_test_setup_teardown(f, guest_begin, guest_end)
-#define SLOW_TEST(f) cmocka_unit_test_setup_teardown(f, guest_begin_slow, guest_end)
+/*
+ * Each test has a time limit, and must leave no device memory behind. The options of a program with
+ * LONG_TEST() say how long it takes.
+ */
+#define TEST(sentence)	    TEST_WITH(sentence, guest_begin, guest_end)
+#define SLOW_TEST(sentence) TEST_WITH(sentence, guest_begin_slow, guest_end)
+#define LONG_TEST(sentence) TEST_WITH(sentence, NULL, NULL)
+#include "test.h"
 
-int guest_begin(void **state);
-int guest_begin_slow(void **state);
+int guest_begin(void);
+int guest_begin_slow(void);
 unsigned int guest_slowness(void);
-int guest_end(void **state);
+int guest_end(void);
 
 /* ------------------------------------------------------------------- checks */
 
