@@ -234,7 +234,7 @@ shell: build
 
 #: make try     from an edit to a result: build what changed, boot, run one thing
 #:                TEST=test_ring              a program of tests/guest, with its VM's options
-#:                TEST=test_ring/test_stores  one of its tests; * and ? stand for others
+#:                TEST='test_ring/*stores*' some of its tests: * and ? are wildcards
 #:                CMD='t3 list'               or any command
 #:                RANKS=N, VM_OPTIONS='--iommu', KERNEL=debug or another: see make kernels
 try:

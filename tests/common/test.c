@@ -21,12 +21,19 @@
 
 static struct test *tests;
 
+static bool comes_before(const struct test *a, const struct test *b)
+{
+	if (strcmp(a->file, b->file))
+		return true;
+	return a->line < b->line || (a->line == b->line && strcmp(a->name, b->name) < 0);
+}
+
 /* Constructors run in an order of the compiler's. */
 void test_add(struct test *test)
 {
 	struct test **at = &tests;
 
-	while (*at && (strcmp((*at)->file, test->file) || (*at)->line < test->line))
+	while (*at && comes_before(*at, test))
 		at = &(*at)->next;
 	test->next = *at;
 	*at = test;

@@ -38,7 +38,7 @@ int test_run(int (*setup)(void), int (*teardown)(void));
 #define TEST(sentence) TEST_WITH(sentence, NULL, NULL)
 #endif
 
-/* The line is a part of the function's name, for debuggers. */
+/* The line is a part of the function's name, for debuggers. TEST_AS() is for macros that make several. */
 #define TEST_AT(number, sentence, before, after) TEST_AS(number, sentence, before, after)
 #define TEST_AS(number, sentence, before, after)                                    \
 	TEST_IS_SENTENCE(sentence);                                                 \
@@ -46,7 +46,7 @@ int test_run(int (*setup)(void), int (*teardown)(void));
 	__attribute__((constructor)) static void register_##number(void)            \
 	{                                                                           \
 		static struct test test = { sentence, test_##number, before, after, \
-					    __FILE__, number,	     NULL };        \
+					    __FILE__, __LINE__,	     NULL };        \
 		test_add(&test);                                                    \
 	}                                                                           \
 	static void test_##number(void)

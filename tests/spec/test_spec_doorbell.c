@@ -2,6 +2,7 @@
 /* Doorbell pages against the table of SPEC.md section 2.2, read from the manual. */
 #include "host.h"
 #include "spec_tables.h"
+#include "test.h"
 
 #define DOORBELLS (sizeof(spec_doorbells) / sizeof(spec_doorbells[0]))
 
@@ -43,14 +44,13 @@ static void check(struct host_dev *d, uint32_t offset, uint32_t width, bool writ
 			 offset, area->fault.kind);
 }
 
-static void test_doorbells(void **state)
+TEST("each doorbell's offset and width is as the table says")
 {
 	/* Each offset of the first words, and the page's ends. */
 	static const uint32_t far[] = { 0x7c, 0x80, 0x100, 0x800, 0xff8, 0xffc };
 	struct host *host = host_ring(1);
 	uint32_t offset, width, i;
 
-	(void)state;
 	for (width = 1; width <= 8; width *= 2) {
 		for (offset = 0; offset < 0x48; offset += width) {
 			check(&host->dev[0], offset, width, false);
@@ -62,11 +62,4 @@ static void test_doorbells(void **state)
 		}
 	}
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_doorbells) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

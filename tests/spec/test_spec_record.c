@@ -8,18 +8,17 @@
 
 #include "spec_tables.h"
 #include "t3_record.h"
+#include "test.h"
 
-static void test_version(void **state)
+TEST("the record has the manual's version")
 {
-	(void)state;
 	assert_int_equal(T3_RECORD_VERSION, SPEC_RECORD_VERSION);
 }
 
-static void test_types(void **state)
+TEST("the record has the manual's types")
 {
 	uint32_t types = 1; /* the end, which has no name in the table */
 
-	(void)state;
 #define CHECK(name, type)                              \
 	do {                                           \
 		assert_int_equal(T3_REC_##name, type); \
@@ -27,14 +26,4 @@ static void test_types(void **state)
 	} while (0);
 	SPEC_RECORDS(CHECK)
 	assert_int_equal(types, T3_REC_COUNT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_version),
-		cmocka_unit_test(test_types),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "queue.h"
 #include "spec_tables.h"
+#include "test.h"
 
 #define REGISTERS    (sizeof(spec_registers) / sizeof(spec_registers[0]))
 #define RESERVED_END T3_MSIX_TABLE
@@ -90,13 +91,12 @@ static void disturb(struct host_dev *d, const struct spec_register *reg, uint32_
 		host_set(d, offset, reg->writable, reg->width);
 }
 
-static void test_reset_values(void **state)
+TEST("registers have their reset values")
 {
 	struct bench b = bench_new();
 	uint64_t fixed[REGISTERS];
 	uint32_t how, i;
 
-	(void)state;
 	each_word(b.d, expect_reset);
 	for (i = 0; i < REGISTERS; i++)
 		fixed[i] = present(b.d, &spec_registers[i])
@@ -149,12 +149,11 @@ static void check_width(struct host_dev *d, uint32_t offset, uint32_t width)
 		assert_int_equal(get(d, reg, offset & ~(reg->width - 1)), before);
 }
 
-static void test_widths(void **state)
+TEST("registers report accesses of other widths")
 {
 	struct bench b = bench_new();
 	uint32_t incarnation = host_reg(b.d, T3_REG_INCARNATION), offset, width;
 
-	(void)state;
 	for (offset = 0; offset < T3_REG_END; offset++)
 		for (width = 1; width <= 8; width *= 2)
 			check_width(b.d, offset, width);
@@ -163,12 +162,11 @@ static void test_widths(void **state)
 	host_free(b.host);
 }
 
-static void test_reserved(void **state)
+TEST("reserved offsets read as zero and report an error")
 {
 	struct bench b = bench_new();
 	uint32_t offset, reserved = 0;
 
-	(void)state;
 	for (offset = 0; offset < RESERVED_END; offset += 4) {
 		if (register_at(b.d, offset))
 			continue;
@@ -202,11 +200,10 @@ static void check_halves(struct host_dev *d, const struct spec_register *reg, ui
 	assert_int_equal(host_get(d, offset, 8), 0x99aabbccddeeff00ull);
 }
 
-static void test_halves(void **state)
+TEST("the halves of a register can be read")
 {
 	struct bench b = bench_new();
 
-	(void)state;
 	each_word(b.d, check_halves);
 	assert_int_equal(errors(b.d), 0);
 	host_free(b.host);
@@ -228,11 +225,10 @@ static void check_read_only(struct host_dev *d, const struct spec_register *reg,
 	}
 }
 
-static void test_read_only(void **state)
+TEST("read-only registers refuse writes")
 {
 	struct bench b = bench_new();
 
-	(void)state;
 	each_word(b.d, check_read_only);
 	host_free(b.host);
 }
@@ -271,11 +267,10 @@ static void check_read_write(struct host_dev *d, const struct spec_register *reg
 	assert_int_equal(value, errors(d) ? 0 : reg->writable);
 }
 
-static void test_read_write(void **state)
+TEST("writable registers keep what is written")
 {
 	struct bench b = bench_new();
 
-	(void)state;
 	each_word(b.d, check_read_write);
 	host_free(b.host);
 }
@@ -340,24 +335,11 @@ static void check_write_one_clear(struct host_dev *d, const struct spec_register
 		fail_msg("%s at 0x%x: a bit written as 1 stays", reg->name, offset);
 }
 
-static void test_write_one_clear(void **state)
+TEST("a written one clears its bit")
 {
 	struct bench b = bench_new();
 
-	(void)state;
 	each_word(b.d, check_write_one_clear);
 	assert_true(errors(b.d) <= 1);
 	host_free(b.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reset_values),	cmocka_unit_test(test_widths),
-		cmocka_unit_test(test_reserved),	cmocka_unit_test(test_halves),
-		cmocka_unit_test(test_read_only),	cmocka_unit_test(test_read_write),
-		cmocka_unit_test(test_write_one_clear),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,12 +8,12 @@
 
 #include "spec_tables.h"
 #include "t3_timed.h"
+#include "test.h"
 
-static void test_params(void **state)
+TEST("the parameters are those of the table")
 {
 	size_t i;
 
-	(void)state;
 	assert_int_equal(sizeof(spec_timed) / sizeof(spec_timed[0]), t3_timed_param_count);
 	for (i = 0; i < t3_timed_param_count; i++) {
 		assert_string_equal(t3_timed_params[i].name, spec_timed[i].name);
@@ -23,13 +23,4 @@ static void test_params(void **state)
 		assert_string_equal(t3_timed_params[i].unit, spec_timed[i].unit);
 		assert_string_equal(t3_timed_params[i].source, spec_timed[i].source);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_params),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

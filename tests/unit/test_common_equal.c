@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* assert_memory_equal() as these programs are linked with it: tests/unit/common/equal.c. */
 #include "host.h"
+#include "test.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 static unsigned char here[4096], there[4096];
 
-static void compare(void **state)
+static void compare(void **unused)
 {
-	(void)state;
+	(void)unused;
 	assert_memory_equal(here, there, sizeof(here));
 }
 
@@ -31,12 +32,11 @@ static int failures(void)
 	return WEXITSTATUS(status);
 }
 
-static void test_a_difference_is_found(void **state)
+TEST("a difference in any byte is found")
 {
 	static const size_t at[] = { 0, 1, 7, 2048, sizeof(here) - 1 };
 	size_t i;
 
-	(void)state;
 	assert_int_equal(failures(), 0);
 	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
 		there[at[i]] ^= 0x80;
@@ -44,11 +44,4 @@ static void test_a_difference_is_found(void **state)
 		there[at[i]] ^= 0x80;
 	}
 	assert_memory_equal(NULL, NULL, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_a_difference_is_found) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 /* Only the tool has this file, and no library. */
 #include "common/reaper.c"
+#include "test.h"
 
 static int gate[2];
 
@@ -67,11 +68,10 @@ static uint32_t first_by_signal(const struct reaper *reaper)
 	return reaper_first(reaper, priority);
 }
 
-static void test_a_process_on_its_way_out_is_waited_for(void **state)
+TEST("a process on its way out is waited for")
 {
 	struct reaper reaper = { .running = 0 };
 
-	(void)state;
 	assert_int_equal(pipe(gate), 0);
 	reaper_add(&reaper, 4, start_slow());
 	while (!reaper_is_exiting(&reaper, 4))
@@ -91,12 +91,11 @@ static void test_a_process_on_its_way_out_is_waited_for(void **state)
 	close(gate[0]);
 }
 
-static void test_a_process_that_runs_is_not_waited_for(void **state)
+TEST("a process that runs is not waited for")
 {
 	struct reaper reaper = { .running = 0 };
 	pid_t pid = fork();
 
-	(void)state;
 	if (!pid) {
 		pause();
 		_exit(0);
@@ -113,13 +112,12 @@ static void test_a_process_that_runs_is_not_waited_for(void **state)
 	assert_true(reaper.process[0].counts);
 }
 
-static void test_of_equal_causes_the_one_that_was_reported_first_counts(void **state)
+TEST("the first reported of equal causes counts")
 {
 	struct reaper reaper = { .running = 0 };
 	int64_t priority[REAPER_MOST];
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < REAPER_MOST; i++)
 		priority[i] = i == 2 || i == 5 || i == 9 ? 7 : -1;
 	reaper_note(&reaper, 5);
@@ -133,27 +131,14 @@ static void test_of_equal_causes_the_one_that_was_reported_first_counts(void **s
 	assert_int_equal(reaper_first(&reaper, priority), REAPER_MOST);
 }
 
-static void test_an_end_without_a_failure_before_it_does_not_count(void **state)
+TEST("an end without a failure before it counts for nothing")
 {
 	struct reaper reaper = { .running = 0 };
 
-	(void)state;
 	reaper_add(&reaper, 0, start(0));
 	take_until(&reaper, 0);
 	assert_true(reaper.process[0].ended && !reaper.process[0].counts && !reaper.failed);
 	reaper_add(&reaper, 1, start(1));
 	take_until(&reaper, 0);
 	assert_true(reaper.process[1].counts && !reaper.process[0].counts);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_process_on_its_way_out_is_waited_for),
-		cmocka_unit_test(test_a_process_that_runs_is_not_waited_for),
-		cmocka_unit_test(test_of_equal_causes_the_one_that_was_reported_first_counts),
-		cmocka_unit_test(test_an_end_without_a_failure_before_it_does_not_count),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

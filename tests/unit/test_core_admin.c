@@ -4,6 +4,7 @@
  * command changes nothing.
  */
 #include "host.h"
+#include "test.h"
 
 struct deviation {
 	size_t offset;
@@ -76,14 +77,13 @@ static void accepted(struct host_dev *d, uint32_t opcode, const void *good, size
 	assert_int_equal(host_command(d, opcode, cmd, size), T3_ADMIN_OK);
 }
 
-static void test_opcodes(void **state)
+TEST("unknown opcodes are refused")
 {
 	static const uint32_t opcodes[] = { 0, 22, 26, 0x100, 0x80000001, 0xffffffff };
 	struct host *host = host_ring(1);
 	struct t3_cmd_space cmd = { .space = 0 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(opcodes); i++)
 		refused(&host->dev[0], opcodes[i], &cmd, sizeof(cmd), T3_ADMIN_BAD_OPCODE);
 	host_free(host);
@@ -91,7 +91,7 @@ static void test_opcodes(void **state)
 
 #define C(field) FIELD(t3_cmd_space_create, field)
 
-static void test_create(void **state)
+TEST("each wrong value of a creation is refused")
 {
 	static const struct deviation list[] = {
 		{ C(space), 1024, T3_ADMIN_BAD_SPACE },
@@ -124,7 +124,6 @@ static void test_create(void **state)
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_space_create good = host_space_args(1);
 
-	(void)state;
 	host_space(d, 0);
 	deviate(d, T3_CMD_SPACE_CREATE, &good, sizeof(good), list, COUNT(list));
 	accepted(d, T3_CMD_SPACE_CREATE, &good, sizeof(good));
@@ -207,18 +206,17 @@ static void state_and_command(uint32_t wanted, const struct rule *rule)
 	host_free(host);
 }
 
-static void test_states(void **state)
+TEST("each command is refused in the states that forbid it")
 {
 	uint32_t wanted;
 	size_t i;
 
-	(void)state;
 	for (wanted = T3_SPACE_FREE; wanted <= T3_SPACE_QUIESCED; wanted++)
 		for (i = 0; i < COUNT(rules); i++)
 			state_and_command(wanted, &rules[i]);
 }
 
-static void test_bad_space(void **state)
+TEST("commands to no space are refused")
 {
 	struct host *host = host_in_state(T3_SPACE_IDLE);
 	struct host_dev *d = &host->dev[0];
@@ -226,7 +224,6 @@ static void test_bad_space(void **state)
 	uint32_t bad;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(rules); i++) {
 		size_t size = arguments(host, rules[i].opcode, cmd);
 
@@ -239,7 +236,7 @@ static void test_bad_space(void **state)
 }
 
 /* The out fields are ignored on input, the reserved one is not. */
-static void test_space_mbz(void **state)
+TEST("reserved words of a space command must be zero")
 {
 	static const uint32_t opcodes[] = { T3_CMD_SPACE_RESET, T3_CMD_SPACE_QUERY,
 					    T3_CMD_SPACE_DISABLE };
@@ -248,7 +245,6 @@ static void test_space_mbz(void **state)
 	struct host_dev *d = &host->dev[0];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(opcodes); i++) {
 		refused(d, opcodes[i], &cmd, sizeof(cmd), T3_ADMIN_BAD_VALUE);
 		accepted(d, opcodes[i], &good, sizeof(good));
@@ -264,7 +260,7 @@ static void test_space_mbz(void **state)
 #define R(field) FIELD(t3_cmd_route_set, field)
 #define I(field) FIELD(t3_cmd_import_set, field)
 
-static void test_route(void **state)
+TEST("each wrong value of a route is refused")
 {
 	static const struct deviation list[] = {
 		{ R(route), 32, T3_ADMIN_BAD_INDEX },
@@ -283,7 +279,6 @@ static void test_route(void **state)
 	struct t3_cmd_seg_map map = host_segment(1, 1, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
 	struct t3_cmd_index clear = { 1, 31 };
 
-	(void)state;
 	deviate(d, T3_CMD_ROUTE_SET, &good, sizeof(good), list, COUNT(list));
 	refused(d, T3_CMD_ROUTE_CLEAR, &clear, sizeof(clear), T3_ADMIN_BAD_INDEX);
 	accepted(d, T3_CMD_ROUTE_SET, &good, sizeof(good));
@@ -300,7 +295,7 @@ static void test_route(void **state)
 }
 
 /* STATE finds a route by its target, so two equal routes would be one. */
-static void test_equal_routes(void **state)
+TEST("equal routes of a space are refused")
 {
 	static const struct t3_cmd_route_set others[] = {
 		{ 1, 0, 2, 7, 77, 5 },
@@ -314,7 +309,6 @@ static void test_equal_routes(void **state)
 	struct t3_cmd_index clear = { 1, 31 };
 	size_t i;
 
-	(void)state;
 	host_space(d, 1);
 	accepted(d, T3_CMD_ROUTE_SET, &first, sizeof(first));
 	refused(d, T3_CMD_ROUTE_SET, &equal, sizeof(equal), T3_ADMIN_EXISTS);
@@ -326,7 +320,7 @@ static void test_equal_routes(void **state)
 	host_free(host);
 }
 
-static void test_import(void **state)
+TEST("each wrong value of an import is refused")
 {
 	static const struct deviation list[] = {
 		{ I(import), 32, T3_ADMIN_BAD_INDEX },
@@ -344,7 +338,6 @@ static void test_import(void **state)
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_index clear = { 1, 31 };
 
-	(void)state;
 	deviate(d, T3_CMD_IMPORT_SET, &good, sizeof(good), list, COUNT(list));
 	refused(d, T3_CMD_IMPORT_CLEAR, &clear, sizeof(clear), T3_ADMIN_BAD_INDEX);
 	accepted(d, T3_CMD_IMPORT_SET, &good, sizeof(good));
@@ -354,16 +347,4 @@ static void test_import(void **state)
 	refused(d, T3_CMD_IMPORT_CLEAR, &clear, sizeof(clear), T3_ADMIN_BAD_INDEX);
 	accepted(d, T3_CMD_IMPORT_SET, &good, sizeof(good));
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_opcodes),	     cmocka_unit_test(test_create),
-		cmocka_unit_test(test_states),	     cmocka_unit_test(test_bad_space),
-		cmocka_unit_test(test_space_mbz),    cmocka_unit_test(test_route),
-		cmocka_unit_test(test_equal_routes), cmocka_unit_test(test_import),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

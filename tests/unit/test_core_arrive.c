@@ -4,6 +4,7 @@
  * for. They come to two segments in turns and at any place, and cross tiles. SPEC.md section 3.
  */
 #include "host.h"
+#include "test.h"
 
 /* clang-format off */
 #define ROWS	9u
@@ -162,12 +163,11 @@ static void end_epoch(struct pair *p)
 	host_connect(p->a, p->b, 0);
 }
 
-static void test_counts(void **state)
+TEST("each byte from a peer counts for its tile")
 {
 	struct pair p = { .host = host_ring(2), .random = 0x9e3779b97f4a7c15ull };
 	uint32_t round;
 
-	(void)state;
 	p.a = &p.host->dev[0];
 	p.b = &p.host->dev[1];
 	host_space(p.a, 0);
@@ -178,13 +178,4 @@ static void test_counts(void **state)
 		end_epoch(&p);
 	}
 	host_free(p.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

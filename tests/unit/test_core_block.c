@@ -4,6 +4,7 @@
  * of a forged counter record or a full link. SPEC.md section 5.
  */
 #include "host.h"
+#include "test.h"
 
 #define BYTES 64u /* of a default segment; 4 tiles */
 
@@ -65,13 +66,12 @@ static void finish_tile(struct host_dev *d, uint32_t tile)
 }
 
 /* A neighbour begins the block's record. Tile 0 keeps the epoch's initial value. */
-static void test_block_and_identity(void **state)
+TEST("a block keeps the initial value of its tiles")
 {
 	struct t3_cmd_seg_map map = dma(4);
 	struct host *host;
 	struct host_dev *a;
 
-	(void)state;
 	host = set_up(T3_TOPOLOGY_RING, 1, map);
 	a = &host->dev[0];
 	finish_tile(a, 3);
@@ -115,7 +115,7 @@ static void forge(const struct forgery *f)
 	host_free(host);
 }
 
-static void test_forged_records(void **state)
+TEST("a forged record of a block faults and hangs nothing")
 {
 	static const struct forgery list[] = {
 		{ 0, T3_TILE_STARTED, 2, T3_TILE_NONE, 1 }, /* both were done already */
@@ -128,19 +128,17 @@ static void test_forged_records(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++)
 		forge(&list[i]);
 }
 
 /* The list leads to a tile with a READY flag at which no block begins. */
-static void test_forged_start(void **state)
+TEST("a forged start of a block faults")
 {
 	struct host *host = set_up(T3_TOPOLOGY_RING, 1, dma(2));
 	struct host_dev *a = &host->dev[0];
 	uint32_t tile;
 
-	(void)state;
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	for (tile = 0; tile < 4; tile++)
 		host_tile(a, 0, 0, 0, tile);
@@ -152,13 +150,12 @@ static void test_forged_start(void **state)
 }
 
 /* A tile that is counted twice, so that the epoch ends with a block that was not sent. */
-static void test_forged_count(void **state)
+TEST("a forged count leaves a block that was not sent")
 {
 	struct host *host = set_up(T3_TOPOLOGY_RING, 1, dma(1));
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		memset(record_of(a, 0), 0, sizeof(struct t3_tile_record));
 		host_tile(a, 0, 0, 0, 0);
@@ -172,13 +169,12 @@ static void test_forged_count(void **state)
 
 /* ------------------------------------------------------------ several routes */
 
-static void test_fan_out(void **state)
+TEST("a segment sends to 31 targets")
 {
 	struct host *host = set_up(T3_TOPOLOGY_FULL, 31, dma(2));
 	struct host_dev *a = &host->dev[0];
 	uint32_t r;
 
-	(void)state;
 	t3_fabric_set_inline_budget(host->fabric, 3);
 	for (r = 0; r < 4; r++)
 		host_tile(a, 0, 0, 0, r);
@@ -194,13 +190,12 @@ static void test_fan_out(void **state)
 }
 
 /* Delivered means: by every target. One link is down. */
-static void test_delivered_by_all(void **state)
+TEST("delivered means by all targets")
 {
 	struct host *host = set_up(T3_TOPOLOGY_FULL, 2, dma(4));
 	struct host_dev *a = &host->dev[0];
 	uint32_t tile, i;
 
-	(void)state;
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	host_inject(host->fabric, 0, 2, T3_INJECT_LINK_DOWN, 1);
 	for (tile = 0; tile < 4; tile++)
@@ -219,13 +214,12 @@ static void test_delivered_by_all(void **state)
 }
 
 /* Its other target has received everything. That makes no difference. */
-static void test_one_target_dies(void **state)
+TEST("one target that dies ends the epoch")
 {
 	struct host *host = set_up(T3_TOPOLOGY_FULL, 2, dma(4));
 	struct host_dev *a = &host->dev[0];
 	uint32_t tile;
 
-	(void)state;
 	host_inject(host->fabric, 0, 2, T3_INJECT_LINK_DOWN, 1);
 	for (tile = 0; tile < 4; tile++)
 		host_tile(a, 0, 0, 0, tile);
@@ -237,13 +231,12 @@ static void test_one_target_dies(void **state)
 }
 
 /* The slot is free when the last route has read it. */
-static void test_consumed_last(void **state)
+TEST("a slot is consumed when the last route has read it")
 {
 	struct host *host = set_up(T3_TOPOLOGY_FULL, 3, remote());
 	struct host_dev *a = &host->dev[0];
 	uint32_t sent = 0;
 
-	(void)state;
 	memset(host_slot(a, 0, 0, 0), 1, BYTES);
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	host_tile(a, 0, 0, 0, 1);
@@ -259,14 +252,13 @@ static void test_consumed_last(void **state)
 }
 
 /* Two spaces of one device behind one link: a store needs a slot for each. */
-static void test_store_needs_all(void **state)
+TEST("a store needs a slot on each of its links")
 {
 	struct t3_cmd_seg_map map = remote();
 	struct host *host;
 	struct host_dev *a;
 	uint32_t i;
 
-	(void)state;
 	map.updates = 8;
 	host = set_up(T3_TOPOLOGY_RING, 2, map);
 	a = &host->dev[0];
@@ -283,14 +275,13 @@ static void test_store_needs_all(void **state)
 }
 
 /* One slot is left on the shared link: the store goes to both targets or to none. */
-static void test_store_is_whole(void **state)
+TEST("a store goes to all its targets or to none")
 {
 	struct host *host = set_up(T3_TOPOLOGY_RING, 2, remote());
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_cmd_seg_map map = host_segment(3, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 	uint32_t i;
 
-	(void)state;
 	map.updates = 8;
 	host_space(a, 3);
 	host_space(b, 3);
@@ -313,13 +304,12 @@ static void test_store_is_whole(void **state)
 	host_free(host);
 }
 
-static void test_routes_in_use(void **state)
+TEST("a route in use cannot be cleared")
 {
 	struct host *host = set_up(T3_TOPOLOGY_FULL, 3, dma(1));
 	struct host_dev *a = &host->dev[0];
 	uint32_t r, tile;
 
-	(void)state;
 	for (tile = 0; tile < 4; tile++)
 		host_tile(a, 0, 0, 0, tile);
 	host_drain(host);
@@ -330,23 +320,4 @@ static void test_routes_in_use(void **state)
 	for (r = 0; r < 3; r++)
 		assert_int_equal(host_index_command(a, T3_CMD_ROUTE_CLEAR, 0, r), T3_ADMIN_OK);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_block_and_identity),
-		cmocka_unit_test(test_forged_records),
-		cmocka_unit_test(test_forged_start),
-		cmocka_unit_test(test_forged_count),
-		cmocka_unit_test(test_fan_out),
-		cmocka_unit_test(test_delivered_by_all),
-		cmocka_unit_test(test_one_target_dies),
-		cmocka_unit_test(test_consumed_last),
-		cmocka_unit_test(test_store_needs_all),
-		cmocka_unit_test(test_store_is_whole),
-		cmocka_unit_test(test_routes_in_use),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "ref.h"
 #include "ring.h"
 #include "seeds.h"
+#include "test.h"
 
 #define RANKS	    4u
 #define EVENTS	    6u /* run after each action of a host */
@@ -364,15 +365,27 @@ static void single_faults(bool gather)
 	host_free(c.host);
 }
 
-static void test_single_faults_of_a_reduce_scatter(void **state)
+/* Which faults of which run. */
+static int tell(void)
 {
-	(void)state;
+	uint32_t i;
+
+	for (i = 0; i < FAULTS && now.moment != NEVER; i++)
+		if (now.fault[i].moment != NEVER)
+			print_message("failed in %s: fault %u of rank %u to %u at moment %u\n",
+				      now.gather ? "an all-gather" : "a reduce-scatter",
+				      now.fault[i].kind, now.fault[i].rank, now.fault[i].peer,
+				      now.fault[i].moment);
+	return seeds_report();
+}
+
+TEST_WITH("a single fault at any moment of a reduce-scatter ends well", NULL, tell)
+{
 	single_faults(false);
 }
 
-static void test_single_faults_of_an_all_gather(void **state)
+TEST_WITH("a single fault at any moment of an all-gather ends well", NULL, tell)
 {
-	(void)state;
 	single_faults(true);
 }
 
@@ -388,13 +401,12 @@ static void several(struct campaign *c, uint64_t *random, uint32_t moments)
 	}
 }
 
-static void test_several_faults(void **state)
+TEST_WITH("several faults at random moments end well", NULL, tell)
 {
 	struct campaign c = { 0 };
 	uint64_t seed, random;
 	uint32_t i, moments;
 
-	(void)state;
 	for_each_seed(seed, SEEDS)
 	{
 		random = seed;
@@ -407,29 +419,4 @@ static void test_several_faults(void **state)
 		}
 	}
 	host_free(c.host);
-}
-
-/* Which faults of which run. */
-static int tell(void **state)
-{
-	uint32_t i;
-
-	for (i = 0; i < FAULTS && now.moment != NEVER; i++)
-		if (now.fault[i].moment != NEVER)
-			print_message("failed in %s: fault %u of rank %u to %u at moment %u\n",
-				      now.gather ? "an all-gather" : "a reduce-scatter",
-				      now.fault[i].kind, now.fault[i].rank, now.fault[i].peer,
-				      now.fault[i].moment);
-	return seeds_report(state);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_single_faults_of_a_reduce_scatter, tell),
-		cmocka_unit_test_teardown(test_single_faults_of_an_all_gather, tell),
-		cmocka_unit_test_teardown(test_several_faults, tell),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "ref.h"
 #include "host.h"
+#include "test.h"
 
 #define ROWS	  5u /* of a chunk: ragged, with padding, 3 x 2 tiles */
 #define ROW_BYTES 24u
@@ -303,7 +304,7 @@ static void all_reduce(const struct shape *shape, struct job *job)
 	}
 }
 
-static void test_all_reduce(void **state)
+TEST("an all-reduce runs without software in between")
 {
 	static const struct shape shapes[] = {
 		{ T3_TOPOLOGY_RING, 2, 256, 8, T3_INLINE_BUDGET, T3_DTYPE_I32, false },
@@ -316,7 +317,6 @@ static void test_all_reduce(void **state)
 		{ T3_TOPOLOGY_RING, 32, 256, 8, T3_INLINE_BUDGET, T3_DTYPE_I32, true },
 	};
 
-	(void)state;
 	EACH(shapes, all_reduce);
 }
 
@@ -368,7 +368,7 @@ static void direct_reduce(const struct shape *shape, struct job *job)
 	}
 }
 
-static void test_direct_reduce(void **state)
+TEST("a direct reduction runs without software in between")
 {
 	static const struct shape shapes[] = {
 		{ T3_TOPOLOGY_FULL, 2, 1, 1, 0, T3_DTYPE_I32, true },
@@ -377,7 +377,6 @@ static void test_direct_reduce(void **state)
 		{ T3_TOPOLOGY_FULL, 8, 4, 1, 7, T3_DTYPE_I32, true },
 	};
 
-	(void)state;
 	EACH(shapes, direct_reduce);
 }
 
@@ -415,7 +414,7 @@ static void all_to_all(const struct shape *shape, struct job *job)
 				expect_chunk(job, p, 32 + r, p, r, 1);
 }
 
-static void test_all_to_all(void **state)
+TEST("an all-to-all runs without software in between")
 {
 	static const struct shape shapes[] = {
 		{ T3_TOPOLOGY_FULL, 2, 8, 8, 0, T3_DTYPE_U8, true },
@@ -424,7 +423,6 @@ static void test_all_to_all(void **state)
 		{ T3_TOPOLOGY_FULL, 8, 256, 8, T3_INLINE_BUDGET, T3_DTYPE_U8, false },
 	};
 
-	(void)state;
 	EACH(shapes, all_to_all);
 }
 
@@ -474,7 +472,7 @@ static void broadcast(const struct shape *shape, struct job *job)
 				 (uint64_t)ROWS * ROW_BYTES * EPOCHS * (n - 1));
 }
 
-static void test_broadcast(void **state)
+TEST("a broadcast runs without software in between")
 {
 	static const struct shape shapes[] = {
 		{ T3_TOPOLOGY_FULL, 2, 8, 8, 0, T3_DTYPE_U8, true },
@@ -484,18 +482,5 @@ static void test_broadcast(void **state)
 		{ T3_TOPOLOGY_FULL, 8, 256, 8, T3_INLINE_BUDGET, T3_DTYPE_I32, true },
 	};
 
-	(void)state;
 	EACH(shapes, broadcast);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_reduce),
-		cmocka_unit_test(test_direct_reduce),
-		cmocka_unit_test(test_all_to_all),
-		cmocka_unit_test(test_broadcast),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

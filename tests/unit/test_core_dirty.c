@@ -4,6 +4,7 @@
  * reported bytes equals memory after every access and every event.
  */
 #include "queue.h"
+#include "test.h"
 
 #define RANKS	3u
 #define SPACE	1u
@@ -145,13 +146,12 @@ static void release(struct host *host, uint32_t epoch)
 }
 
 /* Large and tiny trackers, staged and stored, two epochs, then RESET. */
-static void test_spaces(void **state)
+TEST("spaces report each change of memory")
 {
 	static const uint32_t entries[] = { 1, 4, 256 };
 	uint32_t r;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
 		struct host *host = chain(entries[i]);
 
@@ -173,7 +173,7 @@ static void test_spaces(void **state)
 }
 
 /* Each opcode that writes memory, and a queue's stores, in pieces and rows. */
-static void test_queues(void **state)
+TEST("queues report each change of memory")
 {
 	struct host *host = chain(4);
 	struct host_dev *d = &host->dev[0];
@@ -187,7 +187,6 @@ static void test_queues(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	memset(d->memory + SOURCE, 0x42, 0x1000);
 	memset(d->data + QUEUE_BUS, 0x24, 300);
 	start_shadow(host);
@@ -209,12 +208,11 @@ static void test_queues(void **state)
 }
 
 /* A fault writes nothing without a report either. */
-static void test_fault(void **state)
+TEST("a fault writes nothing without a report")
 {
 	struct host *host = chain(1);
 	uint32_t i;
 
-	(void)state;
 	arm(host, 1);
 	doorbells(host, 1);
 	for (i = 0; i < 2; i++) {
@@ -225,15 +223,4 @@ static void test_fault(void **state)
 	}
 	host_expect(&host->dev[1], SPACE, T3_SPACE_FAULTED, 1);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spaces),
-		cmocka_unit_test(test_queues),
-		cmocka_unit_test(test_fault),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Staged tiles: slots, remote segments, and staging at unusual places. */
 #include "host.h"
+#include "test.h"
 
 /* Rank 0 sends segment 0 (REMOTE or DMA) to rank 1's LOCAL segment 0, all armed. */
 static struct host *pair(const struct t3_cmd_seg_map *from, uint32_t updates)
@@ -46,7 +47,7 @@ static void fill_slot(struct host_dev *d, uint32_t slot, uint32_t base)
 		put(d, slot, i * 4, base + i);
 }
 
-static void test_remote(void **state)
+TEST("a staged tile is sent by a remote segment")
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 	struct host *host;
@@ -54,7 +55,6 @@ static void test_remote(void **state)
 	struct t3_cmd_seg_stats stats;
 	uint32_t tile, row, col;
 
-	(void)state;
 	map.target_row = 3;
 	map.target_col = 8;
 	host = pair(&map, 1);
@@ -83,7 +83,7 @@ static void test_remote(void **state)
 }
 
 /* The same by stores: same bytes there, same word here. */
-static void test_remote_stores(void **state)
+TEST("remote stores give the same as doorbells")
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 	struct host *host = pair(&map, 1);
@@ -91,7 +91,6 @@ static void test_remote_stores(void **state)
 	struct t3_cmd_seg_stats stats;
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 64; i += 8)
 		host_store(a, 0, i, (uint64_t)(i + 1) << 32 | i, 8);
 	host_expect(a, 0, T3_SPACE_COMPLETE, 1);
@@ -110,13 +109,12 @@ static void test_remote_stores(void **state)
 }
 
 /* A slot may be refilled after `consumed` has counted it, and is not read earlier. */
-static void test_remote_refill(void **state)
+TEST("a remote slot may be refilled once it was consumed")
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 	struct host *host;
 	struct host_dev *a, *b;
 
-	(void)state;
 	map.updates = 2;
 	host = pair(&map, 2);
 	a = &host->dev[0];
@@ -138,14 +136,13 @@ static void test_remote_refill(void **state)
 }
 
 /* Rows longer than a packet, and more packets than a link has slots. */
-static void test_long_rows(void **state)
+TEST("rows longer than a packet are sent in pieces")
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32), to;
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	uint32_t i;
 
-	(void)state;
 	map.rows = map.tile_rows = 40;
 	map.row_bytes = map.pitch = map.tile_row_bytes = 1500;
 	to = map;
@@ -182,14 +179,13 @@ static void stage_at(struct host_dev *d, uint64_t address)
 }
 
 /* STORE with one producer may fill the output in place: the doorbell only counts. */
-static void test_in_place(void **state)
+TEST("a doorbell may count an output that was filled in place")
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_STORE, T3_DTYPE_I32);
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	uint32_t tile, i;
 
-	(void)state;
 	map.init = T3_INIT_KEEP;
 	host_space(d, 0);
 	host_map(d, &map);
@@ -209,11 +205,10 @@ static void test_in_place(void **state)
  * A driver may put staging anywhere, also half over the buffer. The result is the driver's problem.
  * The sanitizers check the rules for the host's memory.
  */
-static void test_overlap(void **state)
+TEST("overlapping staging stays within the memory")
 {
 	uint32_t shift, op;
 
-	(void)state;
 	for (op = 0; op < T3_OP_COUNT; op++)
 		for (shift = 8; shift <= 24; shift += 8) {
 			struct t3_cmd_seg_map map =
@@ -235,13 +230,12 @@ static void test_overlap(void **state)
 }
 
 /* Stores and doorbells into one tile add up. Too many by a doorbell is a fault. */
-static void test_mixed(void **state)
+TEST("stores and doorbells of a tile add up")
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	map.updates = 2;
 	host_space(d, 0);
 	host_map(d, &map);
@@ -257,16 +251,4 @@ static void test_mixed(void **state)
 	assert_int_equal(at(d, 0), 101);
 	assert_int_equal(host_area(d, 0)->consumed[0][0], 1);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_remote),	      cmocka_unit_test(test_remote_stores),
-		cmocka_unit_test(test_remote_refill), cmocka_unit_test(test_long_rows),
-		cmocka_unit_test(test_in_place),      cmocka_unit_test(test_overlap),
-		cmocka_unit_test(test_mixed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

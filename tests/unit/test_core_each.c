@@ -7,6 +7,7 @@
 #include "migrate.h"
 #include "queue.h"
 #include "state/state.h"
+#include "test.h"
 
 #define RANKS	3u
 #define SEGMENT 0x400u /* bytes from one segment of a space to the next */
@@ -131,13 +132,12 @@ static void expect_broken(struct host *host, void *part, const void *value, size
 		expect_broken(host, &(part), &changed_, sizeof(part), want); \
 	} while (0)
 
-static void test_rules_of_devices(void **state)
+TEST("each device's rules are checked")
 {
 	struct host *host = busy();
 	struct t3_dev *dev = host->dev[1].dev;
 	struct t3_space *space = space_of(host, 1, 2);
 
-	(void)state;
 	EXPECT_BROKEN(host, space->in_flight, space->in_flight + 1,
 		      "a space's count of packets in flight is wrong");
 	EXPECT_BROKEN(host, space->segs_left, space->segs_left + 1,
@@ -153,25 +153,23 @@ static void test_rules_of_devices(void **state)
 }
 
 /* Two entries for a tile, which is not the first one of its set. */
-static void test_rules_of_a_tracker(void **state)
+TEST("each entry's rules are checked in a tracker")
 {
 	struct host *host = busy();
 	struct t3_entry *entry = t3_spaces(host->dev[1].dev)->tracker.entry;
 
-	(void)state;
 	assert_true(entry[0].segment && entry[1].segment && entry[0].segment != entry[1].segment);
 	EXPECT_BROKEN(host, entry[3], entry[1], "the tracker has two entries for a tile");
 	host_free(host);
 }
 
-static void test_rules_of_control_packets(void **state)
+TEST("each control packet's rules are checked")
 {
 	static const char wrong[] = "a control packet waits for the wrong link";
 	struct host *host = open_host(2);
 	struct t3_space *space = space_of(host, 1, 1);
 	struct t3_ctl other = { .link = space->route[0].link };
 
-	(void)state;
 	assert_ptr_not_equal(space->route[1].link, other.link);
 	EXPECT_BROKEN(host, space->route[1].ctl.link, other.link, wrong);
 	EXPECT_BROKEN(host, space->import[1].ctl.link, other.link, wrong);
@@ -187,7 +185,7 @@ static void test_rules_of_control_packets(void **state)
 	host_free(host);
 }
 
-static void test_rules_of_links(void **state)
+TEST("each link's rules are checked")
 {
 	static const char wrong[] = "a segment waits for the wrong link";
 	struct host *host = busy();
@@ -195,7 +193,6 @@ static void test_rules_of_links(void **state)
 	struct t3_segment *local = space_of(host, 1, 0)->segment[OWN];
 	struct t3_segment *sent = space_of(host, 1, 2)->segment[SENT], *first;
 
-	(void)state;
 	/* another client; not the first segment of a client; another link */
 	EXPECT_BROKEN(host, links[2]->turn[7].work_head, local, wrong);
 	first = links[2]->turn[0].work_head;
@@ -211,7 +208,7 @@ static void test_rules_of_links(void **state)
 }
 
 /* Each comparison of a rule alone: of a link with packets that are answered, under way and held. */
-static void test_rules_of_sequences(void **state)
+TEST("each rule of sequence numbers is checked")
 {
 	static const char sequence[] = "a link's sequence numbers contradict each other";
 	static const char other[] = "a packet belongs to another link";
@@ -223,7 +220,6 @@ static void test_rules_of_sequences(void **state)
 	struct t3_slot *slot;
 	struct t3_packet *packet;
 
-	(void)state;
 	while (!link->una || link->una == link->receiver.expect ||
 	       link->receiver.expect == link->next)
 		assert_true(t3_fabric_run(host->fabric, 1));
@@ -247,13 +243,12 @@ static void test_rules_of_sequences(void **state)
 	host_free(host);
 }
 
-static void test_rules_of_timed_runs(void **state)
+TEST("each timed run's rules are checked")
 {
 	static const char want[] = "a queue's or client's timed-run ticket has not been given yet";
 	struct host *host = busy();
 	struct t3_queue *queue = &t3_queues(host->dev[1].dev)->queue[3];
 
-	(void)state;
 	EXPECT_BROKEN(host, t3_gangs(host->dev[1].dev)->gang_served[5], 1, want);
 	queue->ticket = 1;
 	EXPECT_BROKEN(host, queue->phase, T3_PHASE_GANG, want);
@@ -263,12 +258,11 @@ static void test_rules_of_timed_runs(void **state)
 
 /* ----------------------------------------------------------------- saved machines */
 
-static void test_shares_are_saved(void **state)
+TEST("shares of all clients are saved")
 {
 	struct host *host = busy(), *other;
 	struct t3_share *share = &host->fabric->link[1][2]->share, *copy;
 
-	(void)state;
 	share->end[3] = share->now + 5;
 	share->end[9] = share->now + 7;
 	other = host_clone(host);
@@ -291,11 +285,10 @@ static void expect_refused(struct host *host, struct host *other, const char *wa
 	blobs_free(&blobs);
 }
 
-static void test_generations_are_checked(void **state)
+TEST("generations of all spaces are checked")
 {
 	struct host *host = host_paused(2), *other = host_paused(2);
 
-	(void)state;
 	t3_spaces(host->dev[1].dev)->generation[5] = 0;
 	expect_refused(host, other, "a generation is 0");
 	host_free(other);
@@ -304,14 +297,13 @@ static void test_generations_are_checked(void **state)
 
 /* ----------------------------------------------------------------------- reports */
 
-static void test_reports_count_all(void **state)
+TEST("reports count all segments")
 {
 	struct host *host = busy();
 	struct t3_dev *dev = host->dev[0].dev;
 	struct t3_segment_info segment;
 	struct t3_link_info link;
 
-	(void)state;
 	assert_true(t3_dev_segment_info(dev, 0, SENT, &segment));
 	assert_int_equal(segment.target_ranks, 1u << 1 | 1u << 2);
 	assert_true(t3_fabric_link_info(host->fabric, 0, 1, &link));
@@ -319,13 +311,12 @@ static void test_reports_count_all(void **state)
 	host_free(host);
 }
 
-static void test_reports_count_control(void **state)
+TEST("reports count all control packets")
 {
 	struct host *host = open_host(3);
 	struct t3_link_info link;
 	uint32_t id, waiting = 0;
 
-	(void)state;
 	for (id = 0; id < 3; id++) {
 		host_arm(&host->dev[0], id, 1);
 		waiting += space_of(host, 0, id)->route[0].ctl.link != NULL;
@@ -340,11 +331,10 @@ static void test_reports_count_control(void **state)
 /* -------------------------------------------------------------------------- ends */
 
 /* A peer that has ended is seen when a space is armed, whichever route leads to it. */
-static void test_a_peer_ended_before(void **state)
+TEST("a peer that ended before is seen by any route")
 {
 	struct host *host = open_host(1);
 
-	(void)state;
 	assert_int_equal(space_of(host, 0, 0)->route[1].rank, 2);
 	assert_int_equal(host_space_command(&host->dev[2], T3_CMD_SPACE_DISABLE, 0), T3_ADMIN_OK);
 	host_drain(host);
@@ -382,11 +372,10 @@ static struct host *with_control(bool route)
 }
 
 /* A control packet of an older generation holds a space that is disabled. */
-static void test_old_control_goes_first(void **state)
+TEST("an old control packet goes first")
 {
 	uint32_t route;
 
-	(void)state;
 	for (route = 0; route < 2; route++) {
 		struct host *host = with_control(route);
 		struct host_dev *d = &host->dev[0];
@@ -404,12 +393,11 @@ static void test_old_control_goes_first(void **state)
  * Only a loaded state has a set route whose control packet is of an older generation: ROUTE_SET
  * refuses to make one. The old packet is not counted, but the one that takes its place is.
  */
-static void test_old_control_is_replaced(void **state)
+TEST("an old control packet is replaced and counted once")
 {
 	struct host *host = with_control(true), *copy;
 	struct host_dev *d;
 
-	(void)state;
 	assert_int_equal(host_space_command(&host->dev[0], T3_CMD_SPACE_RESET, 1), T3_ADMIN_OK);
 	space_of(host, 0, 1)->route[1].used = true;
 	copy = host_clone(host);
@@ -426,7 +414,7 @@ static void test_old_control_is_replaced(void **state)
 }
 
 /* An import is not set again while its source is still to hear of the one before. */
-static void test_imports_wait_for_their_ends(void **state)
+TEST("imports wait for their ends")
 {
 	struct host *host = open_host(3);
 	struct host_dev *d = &host->dev[0];
@@ -435,7 +423,6 @@ static void test_imports_wait_for_their_ends(void **state)
 	struct t3_cmd_import_set other;
 	uint32_t id;
 
-	(void)state;
 	again.src_generation = host_query(&host->dev[2], 2).generation;
 	again.op_mask = 1u << T3_OP_ADD;
 	again.segment_mask = 1u << OWN;
@@ -462,13 +449,12 @@ static void test_imports_wait_for_their_ends(void **state)
 }
 
 /* Each link's shares and each segment of a device end with a reset of the function. */
-static void test_a_device_is_cleared(void **state)
+TEST("all parts of a device are cleared by a reset")
 {
 	struct host *host = busy();
 	struct t3_dev *dev = host->dev[0].dev;
 	uint32_t i;
 
-	(void)state;
 	assert_non_null(t3_spaces(dev)->segment[5].space);
 	for (i = 1; i < RANKS; i++)
 		host->fabric->link[0][i]->share.end[7] = 1;
@@ -482,12 +468,11 @@ static void test_a_device_is_cleared(void **state)
 }
 
 /* A peer that feeds a space by its second import alone. */
-static void test_a_source_is_lost(void **state)
+TEST("a lost source is seen by any import")
 {
 	struct host *host = host_paused(RANKS);
 	struct host_dev *d = &host->dev[1];
 
-	(void)state;
 	host_space(d, 1);
 	host_space(&host->dev[2], 1);
 	host_import(d, 1, 1, &host->dev[2], 1, 1u << OWN);
@@ -506,12 +491,11 @@ static void test_a_source_is_lost(void **state)
 /* ------------------------------------------------------------------------- others */
 
 /* Of clients whose bits are in one word, the one that has had least is next. */
-static void test_the_poorest_client_is_next(void **state)
+TEST("the poorest client is next")
 {
 	uint32_t waiting[T3_MAX_CLIENTS / 32] = { 1u << 2 | 1u << 5 | 1u << 9, 1u << 3 };
 	struct t3_share share = { .end = { [2] = 10, [5] = 8, [9] = 3, [35] = 4 } };
 
-	(void)state;
 	assert_int_equal(t3_share_next(&share, waiting), 9);
 	share.end[9] = 20;
 	assert_int_equal(t3_share_next(&share, waiting), 35);
@@ -520,14 +504,13 @@ static void test_the_poorest_client_is_next(void **state)
 }
 
 /* A response for a packet that was never sent answers none in its slot. */
-static void test_responses_are_for_what_was_sent(void **state)
+TEST("responses answer only what was sent")
 {
 	struct host *host = busy();
 	struct t3_link *link = host->fabric->link[1][2];
 	uint32_t head;
 	uint64_t una;
 
-	(void)state;
 	while (!link->resp_count)
 		assert_true(t3_fabric_run(host->fabric, 1));
 	una = link->una;
@@ -543,14 +526,13 @@ static void test_responses_are_for_what_was_sent(void **state)
 }
 
 /* Poison in the second row of a tile that a doorbell adds to. */
-static void test_poison_in_a_later_row(void **state)
+TEST("poison in a later row is met")
 {
 	struct host *host = host_paused(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_seg_map map = host_segment(1, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 	uint64_t at = host_space_args(1).buffer + T3_POISON_GRANULE;
 
-	(void)state;
 	map.pitch = T3_POISON_GRANULE;
 	host_space(d, 1);
 	host_map(d, &map);
@@ -564,14 +546,13 @@ static void test_poison_in_a_later_row(void **state)
 }
 
 /* Poison in the second tile of a packet, of which nothing is applied then. */
-static void test_poison_in_a_later_tile(void **state)
+TEST("poison in a later tile refuses the whole packet")
 {
 	struct t3_cmd_seg_map from = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
 	struct t3_cmd_seg_map to = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 	struct host *host;
 	struct host_dev *b;
 
-	(void)state;
 	from.rows = from.tile_rows = 1;
 	from.row_bytes = from.pitch = from.tile_row_bytes = 2 * T3_POISON_GRANULE;
 	to.rows = to.tile_rows = 1;
@@ -590,13 +571,12 @@ static void test_poison_in_a_later_tile(void **state)
 }
 
 /* A guest's kernel wrote counter records: a block is left when all has been delivered. */
-static void test_a_block_is_left(void **state)
+TEST("a block is left when all has been delivered")
 {
 	struct host *host = host_paused(1);
 	struct host_dev *d = &host->dev[0];
 	uint32_t i;
 
-	(void)state;
 	host_space(d, 1);
 	for (i = 0; i < 2; i++)
 		host_local(d, 1, i);
@@ -608,33 +588,4 @@ static void test_a_block_is_left(void **state)
 	host_expect_cpu_fault(d, 1, T3_FAULT_COUNTER, 1, HOST_NONE32, HOST_NONE64);
 	space_of(host, 0, 1)->sorted[1]->ready_count = 0;
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules_of_devices),
-		cmocka_unit_test(test_rules_of_a_tracker),
-		cmocka_unit_test(test_rules_of_control_packets),
-		cmocka_unit_test(test_rules_of_links),
-		cmocka_unit_test(test_rules_of_sequences),
-		cmocka_unit_test(test_rules_of_timed_runs),
-		cmocka_unit_test(test_shares_are_saved),
-		cmocka_unit_test(test_generations_are_checked),
-		cmocka_unit_test(test_reports_count_all),
-		cmocka_unit_test(test_reports_count_control),
-		cmocka_unit_test(test_a_peer_ended_before),
-		cmocka_unit_test(test_old_control_goes_first),
-		cmocka_unit_test(test_old_control_is_replaced),
-		cmocka_unit_test(test_imports_wait_for_their_ends),
-		cmocka_unit_test(test_a_device_is_cleared),
-		cmocka_unit_test(test_a_source_is_lost),
-		cmocka_unit_test(test_the_poorest_client_is_next),
-		cmocka_unit_test(test_responses_are_for_what_was_sent),
-		cmocka_unit_test(test_poison_in_a_later_row),
-		cmocka_unit_test(test_poison_in_a_later_tile),
-		cmocka_unit_test(test_a_block_is_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

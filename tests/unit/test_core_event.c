@@ -4,6 +4,7 @@
  * (SPEC.md section 2.3).
  */
 #include "host.h"
+#include "test.h"
 
 #define WORD(index) (offsetof(struct t3_event_area, segment) + 8 * (index))
 #define DONE(epoch) (T3_SEG_WORD_TRACKED | T3_SEG_WORD_DELIVERED | (epoch))
@@ -37,13 +38,12 @@ static void news_read(struct host_dev *d)
 	d->logged = 0;
 }
 
-static void test_whole_page(void **state)
+TEST("a new space clears the whole event page")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_event_area want;
 
-	(void)state;
 	memset(d->pages, 0xff, T3_PAGE_SIZE);
 	memset(&want, 0, sizeof(want));
 	want.state = (uint64_t)T3_SPACE_IDLE << 32;
@@ -61,12 +61,11 @@ static void test_whole_page(void **state)
 }
 
 /* ARM and RELEASE: one word, then the interrupt, and segment words stay. */
-static void test_state_words(void **state)
+TEST("a change of state writes one word and interrupts")
 {
 	struct host *host = set_up();
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_arm(d, 0, 3);
 	assert_int_equal(d->logged, 3);
 	expect_write(&d->log[0], 0, 8); /* ARMING */
@@ -89,12 +88,11 @@ static void test_state_words(void **state)
 	host_free(host);
 }
 
-static void test_order(void **state)
+TEST("data, segment word, state and interrupt come in this order")
 {
 	struct host *host = set_up();
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_arm(d, 0, 1);
 	host_fill(d, 0, 5, 0x11);
 	d->watch = 56; /* the last element of segment 0 */
@@ -110,12 +108,11 @@ static void test_order(void **state)
 }
 
 /* A segment that completes alone: word, then interrupt. The other words do not change. */
-static void test_one_segment(void **state)
+TEST("a segment that completes alone changes its word alone")
 {
 	struct host *host = set_up();
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_arm(d, 0, 1);
 	news_read(d);
 	host_fill(d, 0, 5, 1);
@@ -129,13 +126,12 @@ static void test_one_segment(void **state)
 }
 
 /* `consumed` is a word of its own, after the data, without an interrupt. */
-static void test_consumed(void **state)
+TEST("the count of a slot is written after its data")
 {
 	struct host *host = set_up();
 	struct host_dev *d = &host->dev[0];
 	uint32_t slot;
 
-	(void)state;
 	host_arm(d, 0, 1);
 	for (slot = 0; slot < 4; slot++) {
 		size_t offset = offsetof(struct t3_event_area, consumed) + (5 * 4 + slot) * 4;
@@ -156,13 +152,12 @@ static void test_consumed(void **state)
 }
 
 /* The counters of slots go on over epochs and start again at RESET. */
-static void test_consumed_counts(void **state)
+TEST("the counts of slots go on over epochs until a reset")
 {
 	struct host *host = set_up();
 	struct host_dev *d = &host->dev[0];
 	uint32_t epoch, tile;
 
-	(void)state;
 	for (epoch = 1; epoch <= 3; epoch++) {
 		host_arm(d, 0, epoch);
 		for (tile = 0; tile < 4; tile++)
@@ -179,13 +174,12 @@ static void test_consumed_counts(void **state)
 }
 
 /* Tracked and delivered apart: the answers of the peer come later. */
-static void test_tracked_then_delivered(void **state)
+TEST("a segment is tracked first and delivered later")
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
 	struct host *host = host_pair(&map, NULL, 0);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 
-	(void)state;
 	host_fill(a, 0, 0, 3);
 	host_expect_word(a, 0, 0, T3_SEG_WORD_TRACKED | 1);
 	host_expect(a, 0, T3_SPACE_ARMED, 1);
@@ -203,12 +197,11 @@ static void test_tracked_then_delivered(void **state)
 }
 
 /* Record, count, state, interrupt: a reader of FAULTED can read the reason. */
-static void test_fault_order(void **state)
+TEST("record, count, state and interrupt of a fault come in this order")
 {
 	struct host *host = set_up();
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_store(d, 0, 0, 1, 4);
 	assert_int_equal(d->logged, 5);
 	expect_write(&d->log[0], offsetof(struct t3_event_area, fault),
@@ -226,7 +219,7 @@ static void test_fault_order(void **state)
 }
 
 /* Fault k is a read at byte k of a remote segment. The first is kept, and 16 more. */
-static void test_fault_ring(void **state)
+TEST("the ring keeps the first fault and the last 16")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *d = &host->dev[0];
@@ -234,7 +227,6 @@ static void test_fault_ring(void **state)
 	struct t3_cmd_seg_map map = host_segment(0, 3, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_F16);
 	uint32_t base = 3 * 0x400, k;
 
-	(void)state;
 	host_space(d, 0);
 	host_space(&host->dev[1], 0);
 	host_connect(d, &host->dev[1], 0);
@@ -265,11 +257,10 @@ static void test_fault_ring(void **state)
 }
 
 /* Whichever write fails, the space faults once and the device goes on. */
-static void test_each_write_fails(void **state)
+TEST("any write that fails faults the space once")
 {
 	uint32_t good, faults;
 
-	(void)state;
 	for (good = 0;; good++) {
 		struct host *host = set_up();
 		struct host_dev *d = &host->dev[0];
@@ -301,14 +292,13 @@ static void test_each_write_fails(void **state)
 }
 
 /* What a peer sends is in memory before the host can know. */
-static void test_order_of_a_peers_data(void **state)
+TEST("a peer's data is in memory before the host can know")
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 	struct host *host = host_pair(&map, NULL, 0);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	uint32_t i;
 
-	(void)state;
 	b->watch = 56; /* the last element */
 	b->logged = 0;
 	host_fill(a, 0, 0, 0x33);
@@ -321,14 +311,13 @@ static void test_order_of_a_peers_data(void **state)
 }
 
 /* A write that an injected fault hits changes nothing. */
-static void test_failed_writes_change_nothing(void **state)
+TEST("failed writes change nothing")
 {
 	static struct t3_event_area before;
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_inject inject = { .kind = T3_INJECT_FAIL_DMA, .nth = 1, .count = 1000 };
 
-	(void)state;
 	host_space(d, 0);
 	before = *host_area(d, 0);
 	assert_int_equal(t3_fabric_inject(host->fabric, &inject), T3_ADMIN_OK);
@@ -336,24 +325,4 @@ static void test_failed_writes_change_nothing(void **state)
 	assert_int_equal(host_state(d, 0), T3_SPACE_FAULTED);
 	assert_memory_equal(&before, host_area(d, 0), sizeof(before));
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_page),
-		cmocka_unit_test(test_state_words),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_one_segment),
-		cmocka_unit_test(test_consumed),
-		cmocka_unit_test(test_consumed_counts),
-		cmocka_unit_test(test_tracked_then_delivered),
-		cmocka_unit_test(test_fault_order),
-		cmocka_unit_test(test_fault_ring),
-		cmocka_unit_test(test_failed_writes_change_nothing),
-		cmocka_unit_test(test_order_of_a_peers_data),
-		cmocka_unit_test(test_each_write_fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

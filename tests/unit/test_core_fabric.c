@@ -2,6 +2,7 @@
 /* Reduce-scatter over rings of 2 to 16 ranks, arming, topologies, the clock. */
 #include "host.h"
 #include "ring.h"
+#include "test.h"
 
 static void reduce_scatter(struct host *host, uint32_t dtype, bool staged)
 {
@@ -25,11 +26,10 @@ static void reduce_scatter(struct host *host, uint32_t dtype, bool staged)
 	ring_expect_counts(&ring, 2, staged);
 }
 
-static void test_rings(void **state)
+TEST("rings of all sizes reduce in all types")
 {
 	uint32_t ranks, dtype;
 
-	(void)state;
 	for (ranks = 2; ranks <= 16; ranks++) {
 		struct host *host = host_ring(ranks);
 
@@ -42,14 +42,13 @@ static void test_rings(void **state)
 }
 
 /* Bytes on the wire, counted outside of the links: nothing is sent twice or lost. */
-static void test_link_counts(void **state)
+TEST("links count each byte once")
 {
 	struct host *host = host_ring(4);
 	struct ring ring = ring_open(host, 0, T3_DTYPE_F32);
 	uint64_t tx = 0, rx = 0, tx_bytes = 0, rx_bytes = 0;
 	uint32_t r;
 
-	(void)state;
 	ring_arm(&ring, 1);
 	for (r = 0; r < 4; r++)
 		ring_produce(&ring, r, 1, false);
@@ -109,24 +108,22 @@ static void permute(uint32_t *order, uint32_t n, uint32_t at)
 	}
 }
 
-static void test_arming_orders(void **state)
+TEST("ranks may arm in any order")
 {
 	uint32_t order[] = { 0, 1, 2, 3 };
 
-	(void)state;
 	permute(order, 2, 0);
 	permute(order, 3, 0);
 	permute(order, 4, 0);
 }
 
 /* Two grants between the same two spaces: both routes must become ready. */
-static void test_two_routes_to_one_space(void **state)
+TEST("two routes to one space both become ready")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_route(a, 0, 0, b, 0, 4);
@@ -182,9 +179,8 @@ static void topology(uint32_t kind, uint32_t ranks)
 	host_free(host);
 }
 
-static void test_topologies(void **state)
+TEST("each topology has its links")
 {
-	(void)state;
 	topology(T3_TOPOLOGY_NONE, 1);
 	topology(T3_TOPOLOGY_NONE, 3);
 	topology(T3_TOPOLOGY_RING, 1);
@@ -196,12 +192,11 @@ static void test_topologies(void **state)
 }
 
 /* Updates of a source that is ahead count while the target is still ARMING. */
-static void test_applied_while_arming(void **state)
+TEST("updates that come while arming are applied")
 {
 	struct host *host = host_ring(3);
 	struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 
-	(void)state;
 	host_arm(&host->dev[0], 0, 1);
 	host_arm(&host->dev[1], 0, 1);
 	host_expect(&host->dev[0], 0, T3_SPACE_ARMED, 1);
@@ -210,18 +205,4 @@ static void test_applied_while_arming(void **state)
 	host_expect(&host->dev[0], 0, T3_SPACE_ARMED, 1);
 	assert_int_equal(host_stats(&host->dev[1], 0, 2).remote_bytes, 120);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_applied_while_arming),
-		cmocka_unit_test(test_rings),
-		cmocka_unit_test(test_link_counts),
-		cmocka_unit_test(test_arming_orders),
-		cmocka_unit_test(test_two_routes_to_one_space),
-		cmocka_unit_test(test_topologies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

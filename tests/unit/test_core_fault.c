@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Each fault kind, reached once, with its exact record: SPEC.md sections 3.1 and 9. */
 #include "host.h"
+#include "test.h"
 
 /* Device 0, space 0: LOCAL 0 (rows of 12 at pitch 16, tiles 2 x 8), REMOTE 1, DMA 2. */
 static struct host *set_up(void)
@@ -68,23 +69,21 @@ static void faulting_store(const struct store *s)
 	host_free(host);
 }
 
-static void test_stores(void **state)
+TEST("each wrong store faults with its exact record")
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(stores) / sizeof(stores[0]); i++)
 		faulting_store(&stores[i]);
 }
 
 /* Rows without padding: the end of one is the start of the next, in another row. */
-static void test_row_cross(void **state)
+TEST("a store over the end of a row faults")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 
-	(void)state;
 	host_space(d, 0);
 	map.row_bytes = map.pitch = map.tile_row_bytes = 12;
 	host_map(d, &map);
@@ -95,12 +94,11 @@ static void test_row_cross(void **state)
 	host_free(host);
 }
 
-static void test_read_remote(void **state)
+TEST("a read of a remote segment faults")
 {
 	static const uint64_t offsets[] = { 0x400, 0x43e, 0x3fa, 0x43f };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		struct host *host = set_up();
 		struct host_dev *d = &host->dev[0];
@@ -112,13 +110,12 @@ static void test_read_remote(void **state)
 }
 
 /* The store that would pass the count is no hit of the tracker, whose entry is there. */
-static void test_overshoot_counts_nothing(void **state)
+TEST("a store that would overshoot counts nothing")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	uint64_t hits;
 
-	(void)state;
 	host_space(d, 0);
 	host_local(d, 0, 0); /* tile 0: 2 rows of 8 bytes */
 	host_arm(d, 0, 1);
@@ -135,12 +132,11 @@ static void test_overshoot_counts_nothing(void **state)
 }
 
 /* Also when the count is reached, and its entry is no longer in the tracker. */
-static void test_overshoot_complete_tile(void **state)
+TEST("a store into a complete tile overshoots")
 {
 	struct host *host = set_up();
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_store(d, 0, 8, 1, 4); /* tile 1: 2 rows of 4 bytes */
 	host_store(d, 0, 24, 1, 4);
 	assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_LIVE), 0);
@@ -160,11 +156,10 @@ static void bad_doorbell(uint32_t offset, uint64_t value, uint32_t size, uint32_
 	host_free(host);
 }
 
-static void test_bad_doorbell(void **state)
+TEST("each bad doorbell faults")
 {
 	uint32_t none = HOST_NONE32;
 
-	(void)state;
 	bad_doorbell(T3_DB_ARM, 2, 8, none, none);
 	bad_doorbell(0xff8, 0, 8, none, none);
 	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 0, 4), 8, 0, 4);
@@ -180,12 +175,11 @@ static void test_bad_doorbell(void **state)
 }
 
 /* Its fields are looked at before the space's state. */
-static void test_bad_doorbell_outside_armed(void **state)
+TEST("a bad doorbell is found in any state")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_space(d, 0);
 	host_local(d, 0, 0);
 	host_stage(d, 0, 0, 1);
@@ -195,12 +189,11 @@ static void test_bad_doorbell_outside_armed(void **state)
 }
 
 /* A remote tile whose slot has not been read yet. */
-static void test_doorbell_pending(void **state)
+TEST("a doorbell for a slot that was not read faults")
 {
 	struct host *host = set_up();
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	host_tile(d, 0, 1, 0, 3);
 	host_tile(d, 0, 1, 0, 2);
@@ -223,14 +216,13 @@ static struct host *uncut(void)
 }
 
 /* 64 slots for stores. The next store first does the pending work. */
-static void test_link_full(void **state)
+TEST("a store on a full link does pending work first")
 {
 	struct host *host = uncut();
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	uint64_t start = t3_fabric_now(host->fabric);
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 64; i++)
 		host_store(a, 0, i * 2, 0x3c00, 2);
 	assert_int_equal(host_query(a, 0).in_flight, 64);
@@ -248,14 +240,13 @@ static void test_link_full(void **state)
 }
 
 /* The pending work ends the link. The store that finds it is dropped. */
-static void test_link_full_and_dead(void **state)
+TEST("a store that finds its link dead is dropped")
 {
 	struct host *host = uncut();
 	struct host_dev *a = &host->dev[0];
 	uint64_t start = t3_fabric_now(host->fabric);
 	uint32_t i;
 
-	(void)state;
 	host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1);
 	for (i = 0; i < 64; i++)
 		host_store(a, 0, i * 2, 0x3c00, 2);
@@ -271,14 +262,13 @@ static void test_link_full_and_dead(void **state)
 }
 
 /* A faulty driver overwrites the tile list in the counter table. */
-static void test_counter(void **state)
+TEST("an overwritten counter table faults")
 {
 	struct host *host = set_up();
 	struct host_dev *d = &host->dev[0];
 	struct t3_tile_record *record =
 		(struct t3_tile_record *)(void *)(d->memory + HOST_COUNTERS) + 64;
 
-	(void)state;
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	host_store(d, 0, 0x800, 1, 8);
 	host_store(d, 0, 0x810, 1, 8);
@@ -298,12 +288,11 @@ static void test_counter(void **state)
 	host_free(host);
 }
 
-static void test_host_dma(void **state)
+TEST("a failing write to host memory faults")
 {
 	struct host *host = set_up();
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	d->fail_after = 0;
 	host_fill(d, 0, 2, 1); /* the segment word cannot be written */
 	assert_int_equal(host_state(d, 0), T3_SPACE_FAULTED);
@@ -318,13 +307,12 @@ static void test_host_dma(void **state)
 }
 
 /* The page cannot be reached from the start. The space faults at once, and CREATE succeeds. */
-static void test_host_dma_at_create(void **state)
+TEST("a host page out of reach faults the new space")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_space_create cmd = host_space_args(0);
 
-	(void)state;
 	cmd.event_area = HOST_BUS - T3_PAGE_SIZE;
 	assert_int_equal(host_command(d, T3_CMD_SPACE_CREATE, &cmd, sizeof(cmd)), T3_ADMIN_OK);
 	assert_int_equal(host_query(d, 0).state, T3_SPACE_FAULTED);
@@ -332,25 +320,4 @@ static void test_host_dma_at_create(void **state)
 	assert_int_equal(host_counter(d, T3_COUNTER_FAULTS), 1);
 	host_destroy(d, 0);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stores),
-		cmocka_unit_test(test_row_cross),
-		cmocka_unit_test(test_read_remote),
-		cmocka_unit_test(test_overshoot_counts_nothing),
-		cmocka_unit_test(test_overshoot_complete_tile),
-		cmocka_unit_test(test_bad_doorbell),
-		cmocka_unit_test(test_bad_doorbell_outside_armed),
-		cmocka_unit_test(test_doorbell_pending),
-		cmocka_unit_test(test_link_full),
-		cmocka_unit_test(test_link_full_and_dead),
-		cmocka_unit_test(test_counter),
-		cmocka_unit_test(test_host_dma),
-		cmocka_unit_test(test_host_dma_at_create),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

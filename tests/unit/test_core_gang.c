@@ -2,6 +2,7 @@
 /* Timed runs of the device: checks, gangs, clock, and early ends. SPEC.md 11.8. */
 #include "gang.h"
 #include "migrate.h"
+#include "test.h"
 
 /* clang-format off */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -48,12 +49,11 @@ static const struct {
 	{ A(depth), 1ull << 24, AT(args.rows) }, /* too large a run */
 };
 
-static void test_bad_fields(void **state)
+TEST("each wrong field is refused")
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 3);
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(bad); i++) {
 		struct run run = run_of_all(3);
 
@@ -65,12 +65,11 @@ static void test_bad_fields(void **state)
 }
 
 /* Of two wrong fields, the one that is checked first is named. The list is in that order. */
-static void test_first_bad_field(void **state)
+TEST("the first wrong field is named")
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 3);
 	size_t i;
 
-	(void)state;
 	for (i = 0; i + 1 < COUNT(bad); i++) {
 		struct run run = run_of_all(3);
 
@@ -82,12 +81,11 @@ static void test_first_bad_field(void **state)
 }
 
 /* Each parameter one below its least and one above its greatest value. */
-static void test_params(void **state)
+TEST("each parameter out of range is refused")
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 3);
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < T3_TIMED_PARAMS; i++) {
 		struct run run = run_of_all(3);
 
@@ -101,14 +99,13 @@ static void test_params(void **state)
 	host_free(gang.host);
 }
 
-static void test_addresses(void **state)
+TEST("wrong addresses are refused")
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 	struct run run = run_of_all(2);
 	struct t3_descriptor d = run.d;
 	uint32_t index;
 
-	(void)state;
 	d.src = d.dst = 0xffffffffffffff00ull;
 	index = queue_submit(&gang.q[0], &d);
 	queue_expect(&gang.q[0], index, T3_DESC_BAD_RANGE, d.src);
@@ -124,14 +121,13 @@ static void test_addresses(void **state)
 }
 
 /* A result that cannot be written fails its rank alone. */
-static void test_result_lost(void **state)
+TEST("a lost result fails its own rank alone")
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct native native = run_natively(&setup);
 	struct run run = run_of(&setup), lost = run;
 
-	(void)state;
 	lost.d.dst = 0x1000000;
 	gang.index[0] = run_submit(&gang.q[0], &lost);
 	gang.index[1] = run_submit(&gang.q[1], &run);
@@ -148,7 +144,7 @@ static void no_kick(void *opaque)
 }
 
 /* A fabric without timed runs has no such opcode, and says so. */
-static void test_not_allowed(void **state)
+TEST("a fabric without timed runs has no such opcode")
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 	struct t3_fabric_config config = { .topology = T3_TOPOLOGY_RING, .ranks = 2, .id = 7 };
@@ -156,7 +152,6 @@ static void test_not_allowed(void **state)
 	struct t3_fabric *fabric = t3_fabric_new(&config, &ops, NULL);
 	struct run run = run_mirrored();
 
-	(void)state;
 	assert_non_null(fabric);
 	assert_int_equal(host_reg(gang.q[0].d, T3_REG_CAPS) & T3_CAP_TIMED, T3_CAP_TIMED);
 	t3_dev_detach(gang.host->dev[0].dev);
@@ -219,11 +214,10 @@ static void run_or_refuse(uint32_t ranks, uint32_t nodes, uint32_t program, uint
  * With each collective on two and four devices, of one, two and four nodes, and mirrored: the
  * native simulator's counters.
  */
-static void test_programs(void **state)
+TEST("each program gives the native simulator's counters")
 {
 	uint32_t program, ranks, nodes, collective;
 
-	(void)state;
 	for (ranks = 2; ranks <= 4; ranks += 2)
 		for (nodes = 1; nodes <= ranks; nodes *= 2)
 			for (program = 0; program < T3_TIMED_PROGRAMS; program++)
@@ -233,12 +227,11 @@ static void test_programs(void **state)
 }
 
 /* One device that stands for all has all links, whatever its fabric. */
-static void test_all_to_all_on_a_ring(void **state)
+TEST("an all-to-all runs mirrored on a ring")
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 3);
 	struct run run = run_of_all(3);
 
-	(void)state;
 	run.args.collective = T3_TIMED_COLLECTIVE_ALL_TO_ALL;
 	run.args.flags = T3_TIMED_MIRRORED;
 	gang.index[0] = run_submit(&gang.q[0], &run);
@@ -248,7 +241,7 @@ static void test_all_to_all_on_a_ring(void **state)
 }
 
 /* The result does not depend on the size of a slice or on other work in between. */
-static void test_cuts(void **state)
+TEST("the size of a slice does not change the result")
 {
 	static const uint32_t budgets[] = { 1, 2, 1025, 4096, EVENTS };
 	struct t3_timed_setup setup = run_small(3, T3_TIMED_T3_MCA_AG);
@@ -256,7 +249,6 @@ static void test_cuts(void **state)
 	struct run run = run_of(&setup);
 	uint32_t i, steps;
 
-	(void)state;
 	for (i = 0; i < COUNT(budgets); i++) {
 		struct gang gang = gang_new(T3_TOPOLOGY_RING, 3);
 		uint64_t before = 0, now;
@@ -275,14 +267,13 @@ static void test_cuts(void **state)
 }
 
 /* It begins with the last rank, whichever that is, and not before. */
-static void test_last_one(void **state)
+TEST("a gang begins with its last rank")
 {
 	struct t3_timed_setup setup = run_small(3, T3_TIMED_T3);
 	struct native native = run_natively(&setup);
 	struct run run = run_of(&setup);
 	uint32_t last, i;
 
-	(void)state;
 	for (last = 0; last < 3; last++) {
 		struct gang gang = gang_new(T3_TOPOLOGY_RING, 3);
 		uint64_t now;
@@ -303,7 +294,7 @@ static void test_last_one(void **state)
 }
 
 /* Two gangs, first one then the other on rank 0, the other way round on rank 1. */
-static void test_crossed(void **state)
+TEST("crossed gangs both run")
 {
 	struct t3_timed_setup a = run_small(2, T3_TIMED_T3), b = run_small(2, T3_TIMED_SEQUENTIAL);
 	struct native native_a = run_natively(&a), native_b = run_natively(&b);
@@ -312,7 +303,6 @@ static void test_crossed(void **state)
 	struct queue other[2];
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 2; i++)
 		other[i] = queue_new(&gang.host->dev[i], 9, 0);
 	run_submit(&gang.q[0], &run_a);
@@ -330,7 +320,7 @@ static void test_crossed(void **state)
 }
 
 /* Runs follow each other, also when each could run alone. */
-static void test_one_at_a_time(void **state)
+TEST("runs follow each other")
 {
 	struct run run = run_mirrored();
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
@@ -338,7 +328,6 @@ static void test_one_at_a_time(void **state)
 	struct t3_queue_info info;
 	uint64_t end, a, b;
 
-	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	run_submit(&gang.q[0], &run);
 	t3_fabric_run(gang.host->fabric, 3);
@@ -361,14 +350,13 @@ static void test_one_at_a_time(void **state)
 }
 
 /* A client with endless runs does not keep others from theirs. */
-static void test_fair(void **state)
+TEST("a client with endless runs does not keep others off")
 {
 	struct run run = run_mirrored(), of_all = run_of_all(2);
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 	struct queue third = queue_new(&gang.host->dev[1], 9, 0);
 	uint32_t i, before;
 
-	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	for (i = 0; i < QUEUE_ENTRIES - 1; i++)
 		run_submit(&gang.q[0], &run);
@@ -389,7 +377,7 @@ static void test_fair(void **state)
 }
 
 /* Nor does a client with many queues that have all waited longer. */
-static void test_fair_to_clients(void **state)
+TEST("a client with many queues does not keep others off")
 {
 	struct run run = run_mirrored();
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
@@ -397,7 +385,6 @@ static void test_fair_to_clients(void **state)
 	struct queue many[12], one;
 	uint32_t i, done = 0;
 
-	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	for (i = 0; i < 12; i++) {
 		struct t3_cmd_queue_create cmd = queue_args(20 + i, 0);
@@ -422,7 +409,7 @@ static void test_fair_to_clients(void **state)
 }
 
 /* A queue that waits or runs does not hold the engine. */
-static void test_engine_free(void **state)
+TEST("a queue that waits leaves the engine free")
 {
 	struct t3_timed_setup setup = timed_small(512, 512, 256, 2);
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
@@ -430,7 +417,6 @@ static void test_engine_free(void **state)
 	struct t3_descriptor nop = queue_nop();
 	struct run run;
 
-	(void)state;
 	setup.mirrored = false;
 	run = run_of(&setup);
 	run_submit(&gang.q[0], &run);
@@ -449,7 +435,7 @@ static void test_engine_free(void **state)
 }
 
 /* The clock moves from slice to slice, and ends where the run does. */
-static void test_clock_moves(void **state)
+TEST("the clock moves from slice to slice")
 {
 	struct t3_timed_setup setup = timed_small(512, 512, 256, 4);
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
@@ -458,7 +444,6 @@ static void test_clock_moves(void **state)
 	uint64_t before;
 	uint32_t moved = 0;
 
-	(void)state;
 	setup.program = T3_TIMED_T3_MCA;
 	native = run_natively(&setup);
 	run = run_of(&setup);
@@ -511,14 +496,13 @@ static void touch(struct host_dev *d, enum touch how)
 		host_set(d, T3_REG_QUEUE_PENDING, 1, 4);
 }
 
-static void test_host_paced(void **state)
+TEST("any access of the host marks the run")
 {
 	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct native native = run_natively(&setup);
 	struct run run = run_of(&setup);
 	enum touch how;
 
-	(void)state;
 	for (how = READS; how < TOUCHES; how++) {
 		bool paced = how != READS && how != PENDING && how != ASKS;
 		struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
@@ -542,7 +526,7 @@ static void test_host_paced(void **state)
 }
 
 /* More stores than a link has slots: the last one waits until the run's next event is overdue. */
-static void test_store_waits_during_a_run(void **state)
+TEST("a store that waits lets the run go on")
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 	struct host_dev *a = &gang.host->dev[0], *b = &gang.host->dev[1];
@@ -552,7 +536,6 @@ static void test_store_waits_during_a_run(void **state)
 	uint64_t before, now;
 	uint32_t row;
 
-	(void)state;
 	from.rows = to.rows = 65;
 	host_space(a, 1);
 	host_space(b, 1);
@@ -580,30 +563,4 @@ static void test_store_waits_during_a_run(void **state)
 	} while (t3_fabric_run(gang.host->fabric, 1));
 	assert_int_equal(queue_head(&gang.q[0]), 1);
 	host_free(gang.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_fields),
-		cmocka_unit_test(test_first_bad_field),
-		cmocka_unit_test(test_params),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_result_lost),
-		cmocka_unit_test(test_not_allowed),
-		cmocka_unit_test(test_programs),
-		cmocka_unit_test(test_all_to_all_on_a_ring),
-		cmocka_unit_test(test_cuts),
-		cmocka_unit_test(test_last_one),
-		cmocka_unit_test(test_crossed),
-		cmocka_unit_test(test_one_at_a_time),
-		cmocka_unit_test(test_fair),
-		cmocka_unit_test(test_fair_to_clients),
-		cmocka_unit_test(test_engine_free),
-		cmocka_unit_test(test_clock_moves),
-		cmocka_unit_test(test_store_waits_during_a_run),
-		cmocka_unit_test(test_host_paced),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "gang.h"
 #include "gang/gang.h"
 #include "migrate.h"
+#include "test.h"
 
 enum leave { ABORT, DESTROY, RESET, DETACH, LEAVES };
 
@@ -25,7 +26,7 @@ static void leave(struct gang *gang, uint32_t rank, enum leave how)
 }
 
 /* In the middle of a run, and while rank 2 is still awaited. */
-static void test_leave(void **state)
+TEST("a rank that leaves ends the run of its gang")
 {
 	struct t3_timed_setup setup = run_small(3, T3_TIMED_T3_MCA);
 	struct native native = run_natively(&setup);
@@ -33,7 +34,6 @@ static void test_leave(void **state)
 	enum leave how;
 	uint32_t i;
 
-	(void)state;
 	for (how = ABORT; how < LEAVES; how++) {
 		struct gang gang = gang_new(T3_TOPOLOGY_RING, 3);
 
@@ -63,13 +63,12 @@ static void test_leave(void **state)
 }
 
 /* While a device is reset its peers do nothing, because the host may reset them next. */
-static void test_reset_is_quiet(void **state)
+TEST("peers of a device are quiet while it is reset")
 {
 	struct run run = run_of_all(3);
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 3);
 	struct t3_queue *third = &t3_queues(gang.host->dev[1].dev)->queue[9];
 
-	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	gang_submit(&gang, &run);
 	t3_fabric_run(gang.host->fabric, 5);
@@ -88,12 +87,11 @@ static void test_reset_is_quiet(void **state)
 }
 
 /* A device that is reset marks the run of another rank alone. */
-static void test_reset_beside(void **state)
+TEST("a reset marks the run of another rank alone")
 {
 	struct run run = run_mirrored();
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 
-	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	run_submit(&gang.q[0], &run);
 	t3_fabric_run(gang.host->fabric, 5);
@@ -146,23 +144,21 @@ static void store_waits(uint32_t steps)
 }
 
 /* A store that waits for room on a link does not run the model meanwhile, which may be due before. */
-static void test_store_waits(void **state)
+TEST("a store that waits does not run the model")
 {
 	uint32_t steps;
 
-	(void)state;
 	for (steps = 0; steps < 8; steps++)
 		store_waits(steps);
 }
 
 /* A rank's other queue takes the seat that one leaves while the gang is gathered. */
-static void test_reset_with_two(void **state)
+TEST("a rank's other queue takes the seat that was left")
 {
 	struct run run = run_mirrored();
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 	struct queue second = queue_new(&gang.host->dev[0], 5, 0);
 
-	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	run_submit(&gang.q[0], &run);
 	run_submit(&second, &run);
@@ -176,14 +172,13 @@ static void test_reset_with_two(void **state)
 }
 
 /* An overrun stops the queue, not the others' run; ABORT completes its descriptor. */
-static void test_overrun(void **state)
+TEST("an overrun stops the queue alone")
 {
 	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct native native = run_natively(&setup);
 	struct run run = run_of(&setup);
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 
-	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	gang_submit(&gang, &run);
 	t3_fabric_run(gang.host->fabric, 5);
@@ -202,14 +197,13 @@ static void test_overrun(void **state)
 }
 
 /* A doorbell that is revoked, and given again. */
-static void test_tail_back(void **state)
+TEST("a revoked doorbell may be given again")
 {
 	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct native native = run_natively(&setup);
 	struct run run = run_of(&setup);
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 
-	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	gang_submit(&gang, &run);
 	t3_fabric_run(gang.host->fabric, 5);
@@ -229,7 +223,7 @@ static void test_tail_back(void **state)
 	host_free(gang.host);
 }
 
-static void test_hung(void **state)
+TEST("a hung queue keeps its gang waiting")
 {
 	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct native native = run_natively(&setup);
@@ -237,7 +231,6 @@ static void test_hung(void **state)
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 	struct t3_cmd_inject hang = { .kind = T3_INJECT_HANG_QUEUE, .peer = 3 };
 
-	(void)state;
 	gang.index[0] = run_submit(&gang.q[0], &run);
 	assert_int_equal(t3_fabric_inject(gang.host->fabric, &hang), T3_ADMIN_OK);
 	gang.index[1] = run_submit(&gang.q[1], &run);
@@ -253,14 +246,13 @@ static void test_hung(void **state)
 /* ---------------------------------------------------------------- migration */
 
 /* At each of many moments: gathering, running, all over. */
-static void test_migrate(void **state)
+TEST("a timed run migrates at any moment")
 {
 	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct native native = run_natively(&setup);
 	struct run run = run_of(&setup);
 	uint32_t moment, i;
 
-	(void)state;
 	for (moment = 0; moment < 60; moment += 3) {
 		struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 		uint64_t before;
@@ -279,7 +271,7 @@ static void test_migrate(void **state)
 }
 
 /* A state that was loaded replaces a run that goes on. */
-static void test_load_over(void **state)
+TEST("a loaded state replaces a run")
 {
 	struct t3_timed_setup a = run_small(2, T3_TIMED_T3), b = run_small(2, T3_TIMED_SEQUENTIAL);
 	struct native native = run_natively(&a);
@@ -287,7 +279,6 @@ static void test_load_over(void **state)
 	struct gang from = gang_new(T3_TOPOLOGY_RING, 2), to = gang_new(T3_TOPOLOGY_RING, 2);
 	uint32_t i;
 
-	(void)state;
 	t3_fabric_set_inline_budget(from.host->fabric, 0);
 	t3_fabric_set_inline_budget(to.host->fabric, 0);
 	gang_submit(&from, &run_a);
@@ -304,13 +295,12 @@ static void test_load_over(void **state)
 }
 
 /* A device's state that is refused ends its part in a run, and no more. */
-static void test_load_refused(void **state)
+TEST("a refused state ends the device's part alone")
 {
 	struct run run = run_mirrored(), of_all = run_of_all(2);
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 	uint32_t how;
 
-	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	for (how = 0; how < 3; how++) {
 		if (how < 2)
@@ -329,14 +319,13 @@ static void test_load_refused(void **state)
 }
 
 /* A fabric whose clock is old begins no more runs, so its state can be saved. */
-static void test_old_clock(void **state)
+TEST("an old clock begins no more runs")
 {
 	struct run run = run_mirrored();
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 1);
 	struct blobs blobs;
 	uint64_t old = 1ull << 61, place;
 
-	(void)state;
 	blobs_save(&blobs, gang.host);
 	for (place = 0; place + 8 <= blobs.part[1].len; place++)
 		if (!memcmp(blobs.part[1].data + place, &(uint64_t){ 0x1122334455667788ull }, 8))
@@ -347,18 +336,4 @@ static void test_old_clock(void **state)
 	blobs_free(&blobs);
 	run_expect_refused(&gang.q[0], &run, T3_DESC_BAD_RANGE, old);
 	host_free(gang.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_leave),	       cmocka_unit_test(test_reset_is_quiet),
-		cmocka_unit_test(test_reset_beside),   cmocka_unit_test(test_store_waits),
-		cmocka_unit_test(test_reset_with_two), cmocka_unit_test(test_overrun),
-		cmocka_unit_test(test_tail_back),      cmocka_unit_test(test_hung),
-		cmocka_unit_test(test_migrate),	       cmocka_unit_test(test_load_over),
-		cmocka_unit_test(test_load_refused),   cmocka_unit_test(test_old_clock),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* GEMM descriptors: checks, arithmetic, order, steps, interruptions. SPEC.md 11.7. */
 #include "gemm.h"
 #include "ref.h"
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define D(field)     offsetof(struct t3_descriptor, field), sizeof(((struct t3_descriptor *)0)->field)
@@ -64,13 +65,12 @@ static const struct {
 	{ G(mbz), 1, AT_G(mbz) },
 };
 
-static void test_bad_fields(void **state)
+TEST("each wrong field is refused")
 {
 	struct host *host = host_ring(1);
 	struct queue q = queue_new(&host->dev[0], 0, 0);
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(bad); i++) {
 		struct gemm x = usual();
 
@@ -82,13 +82,12 @@ static void test_bad_fields(void **state)
 }
 
 /* With one row or K = 1 there is no pitch. */
-static void test_pitch_of_one(void **state)
+TEST("a single row or column has no pitch")
 {
 	struct host *host = host_ring(1);
 	struct queue q = queue_new(&host->dev[0], 0, 0);
 	struct gemm one = gemm_new(T3_DTYPE_F16, 1, 9, 1), x;
 
-	(void)state;
 	x = one;
 	x.g.a_pitch = 2;
 	expect_refused(&q, &x, T3_DESC_BAD_DESCRIPTOR, AT_G(a_pitch));
@@ -100,13 +99,12 @@ static void test_pitch_of_one(void **state)
 }
 
 /* A tile is part of its workgroup, which is part of its chunk. */
-static void test_parts_fit(void **state)
+TEST("tiles fit in groups, and groups in chunks")
 {
 	struct host *host = host_ring(1);
 	struct queue q = queue_new(&host->dev[0], 0, 0);
 	struct gemm x = usual();
 
-	(void)state;
 	x.g.tile_rows = x.g.group_rows + 1;
 	expect_refused(&q, &x, T3_DESC_BAD_DESCRIPTOR, AT_G(tile_rows));
 	x = usual();
@@ -119,13 +117,12 @@ static void test_parts_fit(void **state)
 }
 
 /* Operands end with memory's last byte; one byte further they do not. */
-static void test_ranges(void **state)
+TEST("operands may end with the last byte")
 {
 	struct host *host = host_ring(1);
 	struct queue q = queue_new(&host->dev[0], 0, 0);
 	struct gemm x = usual();
 
-	(void)state;
 	x.d.dst = HOST_MEMORY - 12 * 80;
 	x.g.a = HOST_MEMORY - 12 * 28;
 	x.g.b = HOST_MEMORY - 7 * 80;
@@ -153,7 +150,7 @@ static void test_ranges(void **state)
 }
 
 /* The parameters are read once, at the start; their address is a multiple of 64. */
-static void test_parameters(void **state)
+TEST("the parameters are read once at the start")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
@@ -162,7 +159,6 @@ static void test_parameters(void **state)
 	uint64_t random = 3;
 	uint32_t index;
 
-	(void)state;
 	gemm_fill(d, &x, &random, GEMM_SMALL);
 	index = queue_put(&q, &x.d);
 	((struct t3_descriptor *)(void *)(d->data + q.ring))->src += 32;
@@ -224,14 +220,13 @@ static const struct sum sums[] = {
 	{ T3_DTYPE_I32, { 0xffffffff, 0x10000, 0, 0 }, { 7, 0x10000, 0, 0 }, 0xfffffff9 },
 };
 
-static void test_sums(void **state)
+TEST("sums round in each type as specified")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_new(d, 0, 0);
 	size_t i, k;
 
-	(void)state;
 	for (i = 0; i < COUNT(sums); i++) {
 		struct gemm x = gemm_new(sums[i].dtype, 1, 1, 4);
 		uint32_t size = ref_size(sums[i].dtype), result = 0;
@@ -249,7 +244,7 @@ static void test_sums(void **state)
 }
 
 /* Shapes at the edges of a block (256 columns, 1024 sums), a slice and a lane. */
-static void test_shapes(void **state)
+TEST("any shape gives the right product")
 {
 	static const uint32_t shapes[][3] = {
 		{ 1, 1, 1 },	{ 1, 1, 1500 }, { 1, 7, 513 },	{ 1, 8, 512 },	 { 3, 9, 64 },
@@ -262,7 +257,6 @@ static void test_shapes(void **state)
 	uint32_t dtype;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(shapes); i++)
 		for (dtype = 0; dtype < T3_DTYPE_U8; dtype++) {
 			struct gemm x = gemm_new(dtype, shapes[i][0], shapes[i][1], shapes[i][2]);
@@ -321,7 +315,7 @@ static void expect_order(struct host *host, struct queue *q, const struct gemm *
 	free(before);
 }
 
-static void test_order(void **state)
+TEST("tiles are done in the order of the raster")
 {
 	static const uint16_t shape[][5] = {
 		{ 2, 7, 2, 3, 2 }, { 5, 20, 1, 1, 1 }, { 1, 1, 1, 1, 9 }, { 3, 8, 2, 8, 65535 }
@@ -332,7 +326,6 @@ static void test_order(void **state)
 	uint64_t random = 5;
 	uint32_t first, i;
 
-	(void)state;
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	gemm_fill(&host->dev[0], &x, &random, GEMM_SMALL);
 	for (i = 0; i < COUNT(shape); i++)
@@ -352,7 +345,7 @@ static void test_order(void **state)
 /* -------------------------------------------------------------------- steps */
 
 /* A doorbell does a bounded part of it; its events do at most 65536 products each. */
-static void test_steps(void **state)
+TEST("a step does a bounded part")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
@@ -362,7 +355,6 @@ static void test_steps(void **state)
 	uint32_t kicks = host->kicks, events = 0, index;
 	uint64_t start = host_get(d, T3_REG_VCLOCK, 8);
 
-	(void)state;
 	gemm_submit(&q, &x);
 	assert_int_equal(host->kicks, kicks + 1);
 	assert_int_equal(queue_head(&q), 0);
@@ -379,7 +371,7 @@ static void test_steps(void **state)
 }
 
 /* A queue of higher priority overtakes between two steps. */
-static void test_priority(void **state)
+TEST("a queue of higher priority overtakes between two steps")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
@@ -387,7 +379,6 @@ static void test_priority(void **state)
 	struct gemm x = usual(), y = usual();
 	uint64_t random = 8;
 
-	(void)state;
 	gemm_fill(d, &x, &random, GEMM_SMALL);
 	y.d.dst += 0x8000;
 	t3_fabric_set_inline_budget(host->fabric, 0);
@@ -404,7 +395,7 @@ static void test_priority(void **state)
 }
 
 /* Aborted, destroyed or reset after any number of events. Then the queue is like a new one. */
-static void test_interrupted(void **state)
+TEST("an interrupted product leaves a queue like new")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
@@ -412,7 +403,6 @@ static void test_interrupted(void **state)
 	uint64_t random = 21;
 	uint32_t how, events;
 
-	(void)state;
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	for (how = 0; how < 3; how++)
 		for (events = 2; events < 60; events += 3) {
@@ -454,30 +444,15 @@ static void expect_poison(struct host *host, struct queue *q, const struct gemm 
 	assert_int_equal(t3_fabric_inject(host->fabric, &poison), T3_ADMIN_OK);
 }
 
-static void test_poison(void **state)
+TEST("poison in any operand is met")
 {
 	struct host *host = host_ring(1);
 	struct queue q = queue_new(&host->dev[0], 0, 0);
 	struct gemm x = usual();
 
-	(void)state;
 	expect_poison(host, &q, &x, x.g.a + 128, x.g.a + 5 * 28);
 	expect_poison(host, &q, &x, x.g.b + 320, x.g.b + 320);
 	expect_poison(host, &q, &x, x.d.dst + 512, x.d.dst + 7 * 80);
 	queue_expect(&q, gemm_submit(&q, &x), T3_DESC_OK, 0);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_fields),  cmocka_unit_test(test_pitch_of_one),
-		cmocka_unit_test(test_parts_fit),   cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_parameters),  cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_shapes),	    cmocka_unit_test(test_order),
-		cmocka_unit_test(test_steps),	    cmocka_unit_test(test_priority),
-		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_poison),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "migrate.h"
 #include "ref.h"
 #include "seeds.h"
+#include "test.h"
 
 #define SEEDS  300u
 #define QUEUES 3u
@@ -164,12 +165,11 @@ static void one_seed(uint64_t seed)
 
 /* -------------------------------------------------------------------- seeds */
 
-static void test_seeds(void **state)
+TEST_WITH("random products are exact", NULL, seeds_report)
 {
 	uint64_t seed;
 	uint32_t i;
 
-	(void)state;
 	run.host = host_ring(1);
 	run.d = &run.host->dev[0];
 	for (i = 0; i < QUEUES; i++) {
@@ -183,13 +183,4 @@ static void test_seeds(void **state)
 	for (i = 0; i < QUEUES; i++)
 		free(run.before[i]);
 	host_free(run.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_seeds, NULL, seeds_report),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

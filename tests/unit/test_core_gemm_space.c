@@ -6,6 +6,7 @@
 #include "gemm.h"
 #include "migrate.h"
 #include "ref.h"
+#include "test.h"
 
 #define SPACE 1u
 #define RANKS 4u
@@ -154,11 +155,10 @@ static void expect_end(const struct ring_gemm *ring, struct host *host)
 	expect_scattered(ring, host);
 }
 
-static void test_reduce_scatter(void **state)
+TEST("products reduce over a ring")
 {
 	uint32_t dtype;
 
-	(void)state;
 	for (dtype = 0; dtype < T3_DTYPE_U8; dtype++) {
 		struct ring_gemm ring = ring_new(dtype);
 
@@ -186,13 +186,12 @@ static void expect_same(struct host *a, struct host *b)
 }
 
 /* One runs through. Another is copied from time to time, and the copy ends with the same result. */
-static void test_copied_on_the_way(void **state)
+TEST("a copy on the way ends with the same result")
 {
 	struct ring_gemm whole = ring_new(T3_DTYPE_F16), step = ring_new(T3_DTYPE_F16);
 	uint32_t copies = 0, events = 1;
 	bool more = true;
 
-	(void)state;
 	host_drain(whole.host);
 	for (; more; copies++) {
 		struct host *copy = host_clone(step.host);
@@ -256,11 +255,10 @@ static struct pair pair_new(uint32_t kind, uint32_t dtype)
 	return p;
 }
 
-static void test_kinds(void **state)
+TEST("products go into segments of each kind")
 {
 	uint32_t kind;
 
-	(void)state;
 	for (kind = T3_SEG_LOCAL; kind <= T3_SEG_DMA; kind++) {
 		struct pair p = pair_new(kind, T3_DTYPE_F32);
 
@@ -287,11 +285,10 @@ static void expect_failure(struct pair *p, uint32_t status, uint64_t detail)
 }
 
 /* The space is not affected: it takes the right product afterwards. */
-static void test_other_dtype(void **state)
+TEST("another type than the segment's is refused")
 {
 	struct pair p = pair_new(T3_SEG_LOCAL, T3_DTYPE_F32);
 
-	(void)state;
 	p.x.d.dtype = T3_DTYPE_I32;
 	expect_failure(&p, T3_DESC_DTYPE, 0);
 	host_expect(p.a, SPACE, T3_SPACE_ARMED, 1);
@@ -304,11 +301,10 @@ static void test_other_dtype(void **state)
 }
 
 /* Not begun: wrong space, generation, state. Faults while it stores. */
-static void test_refused(void **state)
+TEST("a product into a wrong space is refused")
 {
 	struct pair p = pair_new(T3_SEG_LOCAL, T3_DTYPE_F32);
 
-	(void)state;
 	p.x.d.space = 2;
 	expect_failure(&p, T3_DESC_SPACE, T3_SPACE_FREE);
 	p.x.d.space = SPACE;
@@ -323,22 +319,20 @@ static void test_refused(void **state)
 	host_free(p.host);
 }
 
-static void test_overshoot(void **state)
+TEST("a product that overshoots fails")
 {
 	struct pair p = pair_new(T3_SEG_LOCAL, T3_DTYPE_F32);
 
-	(void)state;
 	host_store(p.a, SPACE, 3 * PITCH, 0x3f800000, 4); /* rank 0's first row but for chunk 3 */
 	expect_failure(&p, T3_DESC_FAULT, T3_FAULT_OVERSHOOT);
 	host_free(p.host);
 }
 
 /* The space is reset, or disabled, at any of its events, and while it sleeps for a link. */
-static void test_space_goes(void **state)
+TEST("a space that goes ends the product")
 {
 	uint32_t kind, down, events, state_then;
 
-	(void)state;
 	for (kind = T3_SEG_LOCAL; kind <= T3_SEG_REMOTE; kind++)
 		for (down = 0; down < 2; down++)
 			for (events = 2; events < 80; events += 11) {
@@ -360,11 +354,10 @@ static void test_space_goes(void **state)
 }
 
 /* A link that is down for a while, and one that loses packets, only delay it. */
-static void test_link(void **state)
+TEST("a slow or lossy link only delays")
 {
 	struct pair p = pair_new(T3_SEG_REMOTE, T3_DTYPE_F32);
 
-	(void)state;
 	t3_fabric_set_inline_budget(p.host->fabric, 0);
 	host_inject(p.host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1);
 	host_inject(p.host->fabric, 0, 1, T3_INJECT_DROP, 3);
@@ -377,16 +370,4 @@ static void test_link(void **state)
 	host_expect(p.b, SPACE, T3_SPACE_COMPLETE, 1);
 	gemm_expect(p.a, &p.x, host_buffer(p.b, SPACE));
 	host_free(p.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reduce_scatter), cmocka_unit_test(test_copied_on_the_way),
-		cmocka_unit_test(test_kinds),	       cmocka_unit_test(test_other_dtype),
-		cmocka_unit_test(test_refused),	       cmocka_unit_test(test_overshoot),
-		cmocka_unit_test(test_space_goes),     cmocka_unit_test(test_link),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "host.h"
 #include "ring.h"
+#include "test.h"
 
 static struct host *host_restarting(uint32_t ranks)
 {
@@ -27,12 +28,11 @@ static void reset(struct host *host, uint32_t rank, bool control)
 }
 
 /* All slots start at 1 again, those that were in use and those that were not. */
-static void test_restart(void **state)
+TEST("generations start again after a reset")
 {
 	struct host *host = host_restarting(2), *plain = host_ring(2);
 	uint32_t round;
 
-	(void)state;
 	for (round = 0; round < 4; round++) {
 		assert_int_equal(host_space(&host->dev[0], 0), 1);
 		host_destroy(&host->dev[0], 0);
@@ -49,11 +49,10 @@ static void test_restart(void **state)
 /*
  * The neighbours learn of it before a space with the old numbers exists, and run no event for it.
  */
-static void test_old_grants(void **state)
+TEST("grants from before a reset are dead")
 {
 	uint32_t control;
 
-	(void)state;
 	for (control = 0; control < 2; control++) {
 		struct host *host = host_restarting(3);
 		struct host_dev *a = &host->dev[0], *b = &host->dev[1], *c = &host->dev[2];
@@ -110,13 +109,12 @@ static void run_whole(struct host *host, struct ring *ring, uint32_t ranks)
 }
 
 /* Any of the ranks is reset after any number of events, with packets on the way to it. */
-static void test_in_flight(void **state)
+TEST("packets in flight do no harm after a reset")
 {
 	struct host *host = host_restarting(3);
 	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
 	uint32_t events, r;
 
-	(void)state;
 	for (events = 0; events < 140; events++) {
 		uint32_t ranks = 1 + events % 7; /* bits */
 
@@ -139,15 +137,4 @@ static void test_in_flight(void **state)
 			reset(host, r, false);
 	}
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_old_grants),
-		cmocka_unit_test(test_in_flight),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "host.h"
 #include "clock/clock.h"
+#include "test.h"
 
 #define EVENTS 64u
 
@@ -95,21 +96,19 @@ static void random_run(uint64_t seed, uint32_t span)
 	free(heap.slot);
 }
 
-static void test_random(void **state)
+TEST("random events come in order")
 {
 	uint32_t seed;
 
-	(void)state;
 	for (seed = 1; seed <= 40; seed++)
 		random_run(seed * 0x9e3779b97f4a7c15ull, seed % 2 ? 6 : 100000);
 }
 
-static void test_ties(void **state)
+TEST("events of one time come by rank")
 {
 	struct model m = { .clock = 0 };
 	struct t3_heap heap;
 
-	(void)state;
 	assert_true(t3_heap_init(&heap, EVENTS));
 	m.event[0].rank = 2;
 	m.event[1].rank = 1;
@@ -127,12 +126,11 @@ static void test_ties(void **state)
 	free(heap.slot);
 }
 
-static void test_move(void **state)
+TEST("an event that moves is there once")
 {
 	struct model m = { .clock = 0 };
 	struct t3_heap heap;
 
-	(void)state;
 	assert_true(t3_heap_init(&heap, 2));
 	add(&heap, &m, 0, 10);
 	add(&heap, &m, 1, 20);
@@ -145,24 +143,11 @@ static void test_move(void **state)
 	free(heap.slot);
 }
 
-static void test_empty(void **state)
+TEST("an empty heap has no event")
 {
 	struct t3_heap heap;
 
-	(void)state;
 	assert_true(t3_heap_init(&heap, 0));
 	assert_null(t3_heap_pop(&heap));
 	free(heap.slot);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_ties),
-		cmocka_unit_test(test_move),
-		cmocka_unit_test(test_empty),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "migrate.h"
 #include "ring.h"
 #include "seeds.h"
+#include "test.h"
 
 #define SEEDS 20u
 #define STEPS 2000u
@@ -126,24 +127,12 @@ static void seeds(bool guarded)
 	}
 }
 
-static void test_good_neighbour(void **state)
+TEST_WITH("a mad driver does not disturb a good space", NULL, seeds_report)
 {
-	(void)state;
 	seeds(true);
 }
 
-static void test_chaos(void **state)
+TEST_WITH("chaos breaks no rule", NULL, seeds_report)
 {
-	(void)state;
 	seeds(false);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_good_neighbour, NULL, seeds_report),
-		cmocka_unit_test_setup_teardown(test_chaos, NULL, seeds_report),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

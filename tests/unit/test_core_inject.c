@@ -3,6 +3,7 @@
 #include "host.h"
 #include "migrate.h"
 #include "ring.h"
+#include "test.h"
 
 #define ROWS 20u
 
@@ -89,13 +90,12 @@ static void one_injection(const struct injection *c, uint64_t normal)
 	host_free(host);
 }
 
-static void test_link_injection(void **state)
+TEST("each injected fault of a link is exact")
 {
 	struct host *host = host_burst(ROWS);
 	uint64_t normal = take_time(host);
 	size_t i;
 
-	(void)state;
 	expect_rows(host);
 	host_free(host);
 	for (i = 0; i < sizeof(injections) / sizeof(injections[0]); i++)
@@ -103,12 +103,11 @@ static void test_link_injection(void **state)
 }
 
 /* nth = 0 takes it away, another of the kind replaces it, other kinds stay. */
-static void test_replace(void **state)
+TEST("an injection replaces another of its kind alone")
 {
 	struct host *host = host_burst(ROWS);
 	struct t3_cmd_inject what = { .kind = T3_INJECT_DROP, .peer = 1, .nth = 3, .count = 9 };
 
-	(void)state;
 	assert_int_equal(inject(host, &what), T3_ADMIN_OK);
 	what.kind = T3_INJECT_CORRUPT;
 	assert_int_equal(inject(host, &what), T3_ADMIN_OK);
@@ -127,14 +126,13 @@ static void test_replace(void **state)
 }
 
 /* A delay beyond all retries is the end of the link; what comes then is not taken twice. */
-static void test_delay_too_long(void **state)
+TEST("a delay beyond all retries ends the link")
 {
 	struct host *host = host_burst(ROWS);
 	struct t3_cmd_inject what = {
 		.kind = T3_INJECT_DELAY, .peer = 1, .nth = 1, .count = 1, .value = 1000000
 	};
 
-	(void)state;
 	assert_int_equal(inject(host, &what), T3_ADMIN_OK);
 	host_drain(host);
 	assert_int_equal(host_area(&host->dev[0], 0)->fault.kind, T3_FAULT_LINK);
@@ -145,14 +143,13 @@ static void test_delay_too_long(void **state)
 	host_free(host);
 }
 
-static void test_link_query(void **state)
+TEST("a link tells its state and injections")
 {
 	struct host *host = host_burst(ROWS);
 	struct host_dev *a = &host->dev[0];
 	struct t3_cmd_link_query query = { .peer_rank = 1 };
 	struct t3_cmd_inject down = { .kind = T3_INJECT_LINK_DOWN, .peer = 1 };
 
-	(void)state;
 	assert_int_equal(host_command(a, T3_CMD_LINK_QUERY, &query, sizeof(query)), T3_ADMIN_OK);
 	assert_int_equal(query.flags, 0);
 	assert_int_equal(query.waiting_segments, 1);
@@ -216,13 +213,12 @@ static void drawn(uint64_t seed, struct outcome *outcome)
 }
 
 /* The same seed gives the same run, event by event; another does not. */
-static void test_seeds(void **state)
+TEST("a seed gives the same run again")
 {
 	struct outcome *first = calloc(3, sizeof(*first));
 	uint32_t different = 0;
 	uint64_t seed;
 
-	(void)state;
 	assert_non_null(first);
 	for (seed = 0; seed < 20; seed++) {
 		drawn(seed, &first[0]);
@@ -252,7 +248,7 @@ static struct host *lone(void)
 }
 
 /* Each round is one interrupt: ARMED, COMPLETE and IDLE come without a look between. */
-static void test_lose_irq(void **state)
+TEST("a lost interrupt is the counted one")
 {
 	struct host *host = lone();
 	struct host_dev *a = &host->dev[0];
@@ -260,7 +256,6 @@ static void test_lose_irq(void **state)
 	static const uint32_t sent[] = { 1, 1, 1, 1, 2, 3 };
 	uint32_t round;
 
-	(void)state;
 	assert_int_equal(inject(host, &what), T3_ADMIN_OK);
 	for (round = 0; round < 6; round++) {
 		host_arm(a, 0, round + 1);
@@ -300,13 +295,12 @@ static const struct refused refused[] = {
 	{ { .kind = T3_INJECT_UNHANG_QUEUE, .peer = 3, .nth = 1 }, T3_ADMIN_BAD_VALUE },
 };
 
-static void test_arguments(void **state)
+TEST("wrong arguments of an injection are refused")
 {
 	struct host *host = host_ring(2);
 	struct t3_cmd_inject good = { .kind = T3_INJECT_LINK_UP, .peer = 1 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		assert_int_equal(inject(host, &refused[i].what), refused[i].status);
 	assert_int_equal(inject(host, &good), T3_ADMIN_OK);
@@ -342,13 +336,12 @@ static void inject_numbered(struct host *host, uint32_t kind, uint32_t rank, uin
 }
 
 /* Each kind, with numbers of its own, is pending after a migration as before. */
-static void test_migrates(void **state)
+TEST("injections of each kind migrate")
 {
 	static struct t3_cmd_inject before[PENDING], after[PENDING];
 	struct host *host = host_ring(3);
 	uint32_t rank, kind, number = 0, count;
 
-	(void)state;
 	for (rank = 0; rank < 3; rank++) {
 		for (kind = T3_INJECT_DROP; kind <= T3_INJECT_DROP_RESPONSE; kind++) {
 			inject_numbered(host, kind, rank, (rank + 1) % 3, number++);
@@ -365,16 +358,4 @@ static void test_migrates(void **state)
 		assert_memory_equal(before, after, sizeof(before));
 	}
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_migrates),   cmocka_unit_test(test_link_injection),
-		cmocka_unit_test(test_replace),	   cmocka_unit_test(test_delay_too_long),
-		cmocka_unit_test(test_link_query), cmocka_unit_test(test_seeds),
-		cmocka_unit_test(test_lose_irq),   cmocka_unit_test(test_arguments),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

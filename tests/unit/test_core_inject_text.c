@@ -2,6 +2,7 @@
 /* Injections as text: SPEC.md section 12.2. */
 #include "host.h"
 #include "t3_node.h"
+#include "test.h"
 
 struct good {
 	const char *text;
@@ -50,11 +51,10 @@ static const struct good goods[] = {
 
 #define GOODS (sizeof(goods) / sizeof(goods[0]))
 
-static void test_good(void **state)
+TEST("each good text is read")
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < GOODS; i++) {
 		const char *at = goods[i].text;
 		struct t3_cmd_inject what;
@@ -71,14 +71,13 @@ static void test_good(void **state)
 }
 
 /* All of them in one text, with empty ones between. */
-static void test_several(void **state)
+TEST("several texts in one are read in order")
 {
 	char text[2048] = " ;; ", why[200];
 	struct t3_cmd_inject what;
 	const char *at = text;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < GOODS; i++) {
 		strcat(text, goods[i].text);
 		strcat(text, i % 2 ? ";" : "; ;");
@@ -139,11 +138,10 @@ static const char *const wrong[][2] = {
 	  "drop: rank='1,peer=2' is not allowed: it takes a number, decimal or 0x, of 32 bits" },
 };
 
-static void test_wrong(void **state)
+TEST("each wrong text is refused with its reason")
 {
 	size_t i, size;
 
-	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct t3_cmd_inject what;
 		const char *at = wrong[i][0];
@@ -166,13 +164,12 @@ static void test_wrong(void **state)
 }
 
 /* Any bytes at all: it ends, within the text. */
-static void test_any(void **state)
+TEST("any bytes end within the text")
 {
 	static const char some[] = "drop rank=0 peer=1;node-cut ms poison value=0x40 \t\n=;;x9";
 	uint64_t random = 5;
 	uint32_t round;
 
-	(void)state;
 	for (round = 0; round < 20000; round++) {
 		size_t length = host_below(&random, 60), i;
 		char *text = malloc(length + 1);
@@ -190,13 +187,12 @@ static void test_any(void **state)
 	}
 }
 
-static void test_explain(void **state)
+TEST("a refused injection is explained")
 {
 	struct t3_cmd_inject what = { .kind = T3_INJECT_DROP, .peer = 9 };
 	uint32_t status;
 	char why[400];
 
-	(void)state;
 	t3_inject_explain(&what, T3_ADMIN_NO_ROUTE, why, sizeof(why));
 	assert_string_equal(why, "drop: there is no link from rank=0 to peer=9");
 	what.kind = T3_INJECT_HANG_QUEUE;
@@ -224,7 +220,7 @@ static uint32_t inject(struct host_dev *d, const char *text, struct t3_cmd_injec
 }
 
 /* Of the own rank, which need not be named. */
-static void test_command(void **state)
+TEST("the command injects for its own rank")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *b = &host->dev[1];
@@ -232,7 +228,6 @@ static void test_command(void **state)
 	struct t3_cmd_inject node = { .kind = T3_INJECT_NODE_CUT, .rank = 1, .nth = 1, .count = 1 };
 	struct t3_cmd_inject_text cmd;
 
-	(void)state;
 	host_replace(host, 1, true);
 	assert_int_equal(inject(b, "drop peer=0 nth=2; ;link-down rank=1 peer=0", &cmd),
 			 T3_ADMIN_OK);
@@ -267,11 +262,10 @@ static const struct refusal refusals[] = {
 	  "drop: there is no link from rank=1 to peer=7", true },
 };
 
-static void test_command_refused(void **state)
+TEST("a refused command says why")
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		struct host *host = host_ring(2);
 		struct host_dev *b = &host->dev[1];
@@ -288,7 +282,7 @@ static void test_command_refused(void **state)
 }
 
 /* A text without an end, a reserved word, a device that does not allow it. */
-static void test_command_hostile(void **state)
+TEST("a hostile command does no harm")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0];
@@ -296,7 +290,6 @@ static void test_command_hostile(void **state)
 	uint64_t random = 3;
 	uint32_t round;
 
-	(void)state;
 	assert_int_equal(inject(a, "unpoison", &cmd), T3_ADMIN_BAD_OPCODE);
 	host_replace(host, 0, true);
 	memset(cmd.text, ';', sizeof(cmd.text));
@@ -319,13 +312,12 @@ static void test_command_hostile(void **state)
 	host_free(host);
 }
 
-static void test_command_kinds(void **state)
+TEST("the command names what each kind takes")
 {
 	struct host *host = host_ring(2);
 	struct t3_cmd_inject_text cmd = { .kind = T3_INJECT_DELAY };
 	struct host_dev *a = &host->dev[0];
 
-	(void)state;
 	host_replace(host, 0, true);
 	assert_int_equal(host_command(a, T3_CMD_INJECT_TEXT, &cmd, sizeof(cmd)), T3_ADMIN_OK);
 	assert_string_equal((char *)cmd.text, "delay needs=peer,value takes=nth,count");
@@ -336,21 +328,4 @@ static void test_command_kinds(void **state)
 	assert_int_equal(host_command(a, T3_CMD_INJECT_TEXT, &cmd, sizeof(cmd)),
 			 T3_ADMIN_BAD_INDEX);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),
-		cmocka_unit_test(test_several),
-		cmocka_unit_test(test_wrong),
-		cmocka_unit_test(test_any),
-		cmocka_unit_test(test_explain),
-		cmocka_unit_test(test_command),
-		cmocka_unit_test(test_command_refused),
-		cmocka_unit_test(test_command_hostile),
-		cmocka_unit_test(test_command_kinds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

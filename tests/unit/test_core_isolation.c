@@ -5,6 +5,7 @@
  */
 #include "host.h"
 #include "ring.h"
+#include "test.h"
 
 #define RANKS	  3u
 #define VICTIM	  0u
@@ -210,11 +211,10 @@ static void endure(const struct trouble *trouble, bool staged)
 	host_free(host);
 }
 
-static void test_matrix(void **state)
+TEST("trouble of one space leaves its neighbours alone")
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
 		print_message("# %s\n", troubles[i].name);
 		endure(&troubles[i], false);
@@ -223,11 +223,10 @@ static void test_matrix(void **state)
 }
 
 /* Faults of a whole link or device: what does not cross it goes on, at both of its ends. */
-static void test_elsewhere(void **state)
+TEST("faults of a link leave other links alone")
 {
 	uint32_t way;
 
-	(void)state;
 	for (way = 0; way < 3; way++) {
 		struct host_config config = { T3_TOPOLOGY_FULL, 4, 16, 4, T3_KEYS_FABRIC };
 		struct host *host = host_new(&config);
@@ -263,14 +262,4 @@ static void test_elsewhere(void **state)
 			}
 		host_free(host);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_matrix),
-		cmocka_unit_test(test_elsewhere),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "migrate.h"
 #include "device/device.h"
 #include "nodes.h"
+#include "test.h"
 
 #define SOURCE	2u /* space on rank 0 */
 #define TARGET	4u /* space on rank 1 */
@@ -147,11 +148,10 @@ static void send_epoch(struct pair *p)
 	assert_int_equal(value, 5);
 }
 
-static void a_key_opens_the_way(void **state)
+TEST("a key opens the way")
 {
 	struct pair p = new_pair();
 
-	(void)state;
 	set_key(&p);
 	ask(&p, &p.claim);
 	expect_set(&p);
@@ -160,11 +160,10 @@ static void a_key_opens_the_way(void **state)
 	host_free(p.host);
 }
 
-static void a_key_opens_the_way_to_another_node(void **state)
+TEST("a key opens the way to another node")
 {
 	struct pair p = far_pair(T3_KEYS_FABRIC);
 
-	(void)state;
 	set_key(&p);
 	ask(&p, &p.claim);
 	expect_set(&p);
@@ -172,13 +171,12 @@ static void a_key_opens_the_way_to_another_node(void **state)
 	host_free(p.host);
 }
 
-static void each_bit_of_a_key_counts(void **state)
+TEST("each bit of a key counts")
 {
 	struct pair p = new_pair();
 	struct t3_cmd_route_claim claim;
 	uint32_t bit;
 
-	(void)state;
 	set_key(&p);
 	for (bit = 0; bit < 128; bit++) {
 		claim = p.claim;
@@ -192,12 +190,11 @@ static void each_bit_of_a_key_counts(void **state)
 	host_free(p.host);
 }
 
-static void a_key_is_for_one_place(void **state)
+TEST("a key is for one place")
 {
 	struct pair p = new_pair();
 	struct t3_cmd_route_claim claim = p.claim;
 
-	(void)state;
 	expect_wrong(&p, &p.claim); /* there is no key yet */
 	memset(claim.key, 0, sizeof(claim.key));
 	expect_wrong(&p, &claim); /* which an unset entry does not have */
@@ -214,11 +211,10 @@ static void a_key_is_for_one_place(void **state)
 	host_free(p.host);
 }
 
-static void a_key_is_for_some_ranks(void **state)
+TEST("a key is for some ranks")
 {
 	struct pair p = new_pair();
 
-	(void)state;
 	p.key.rank_mask = 0xe;
 	set_key(&p);
 	expect_wrong(&p, &p.claim);
@@ -226,12 +222,11 @@ static void a_key_is_for_some_ranks(void **state)
 }
 
 /* A reply may be lost, so the same space may ask again; the next one may not. */
-static void a_key_is_for_one_space(void **state)
+TEST("a key is for one space")
 {
 	struct pair p = new_pair();
 	struct t3_cmd_route_claim other = p.claim;
 
-	(void)state;
 	set_key(&p);
 	ask(&p, &p.claim);
 	expect_set(&p);
@@ -249,11 +244,10 @@ static void a_key_is_for_one_space(void **state)
 	host_free(p.host);
 }
 
-static void a_revoked_key_is_wrong(void **state)
+TEST("a revoked key is wrong")
 {
 	struct pair p = new_pair();
 
-	(void)state;
 	set_key(&p);
 	assert_int_equal(host_index_command(p.b, T3_CMD_IMPORT_CLEAR, TARGET, ENTRY), T3_ADMIN_OK);
 	assert_int_equal(host_index_command(p.b, T3_CMD_IMPORT_CLEAR, TARGET, ENTRY),
@@ -270,11 +264,10 @@ static void a_revoked_key_is_wrong(void **state)
 	host_free(p.host);
 }
 
-static void a_reset_ends_keys(void **state)
+TEST("a reset ends keys")
 {
 	struct pair p = new_pair();
 
-	(void)state;
 	set_key(&p);
 	assert_int_equal(host_space_command(p.b, T3_CMD_SPACE_RESET, TARGET), T3_ADMIN_OK);
 	expect_wrong(&p, &p.claim);
@@ -289,11 +282,10 @@ static void set_down(struct pair *p, bool down)
 }
 
 /* Its own ARM waits for the answer, and asks the target afterwards. */
-static void an_armed_space_waits_for_its_answer(void **state)
+TEST("an armed space waits for its answer")
 {
 	struct pair p = new_pair();
 
-	(void)state;
 	set_key(&p);
 	host_local(p.a, SOURCE, 1); /* so that it is not complete at once */
 	host_local(p.b, TARGET, 1);
@@ -312,11 +304,10 @@ static void an_armed_space_waits_for_its_answer(void **state)
 }
 
 /* As above, but the target was armed before, and tells nobody by itself. */
-static void an_armed_space_asks_after_its_answer(void **state)
+TEST("an armed space asks after its answer")
 {
 	struct pair p = new_pair();
 
-	(void)state;
 	set_key(&p);
 	host_local(p.a, SOURCE, 1);
 	host_arm(p.b, TARGET, 1);
@@ -328,11 +319,10 @@ static void an_armed_space_asks_after_its_answer(void **state)
 	host_free(p.host);
 }
 
-static void a_refusal_does_not_keep_a_space_from_arming(void **state)
+TEST("a refusal does not keep a space from arming")
 {
 	struct pair p = new_pair();
 
-	(void)state;
 	t3_fabric_set_inline_budget(p.host->fabric, 0);
 	ask(&p, &p.claim);
 	host_local(p.a, SOURCE, 1);
@@ -343,13 +333,12 @@ static void a_refusal_does_not_keep_a_space_from_arming(void **state)
 	host_free(p.host);
 }
 
-static void a_segment_needs_the_answer(void **state)
+TEST("a segment needs the answer")
 {
 	struct pair p = new_pair();
 	struct t3_cmd_seg_map remote =
 		host_segment(SOURCE, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 
-	(void)state;
 	remote.routes = 1u << ROUTE;
 	remote.target_segment = SEGMENT;
 	set_key(&p);
@@ -362,11 +351,10 @@ static void a_segment_needs_the_answer(void **state)
 }
 
 /* A link that gives up faults no space that has only asked. */
-static void no_answer_is_a_refusal(void **state)
+TEST("a link that gives up is an answer that refuses")
 {
 	struct pair p = new_pair();
 
-	(void)state;
 	set_key(&p);
 	set_down(&p, true);
 	ask(&p, &p.claim);
@@ -414,20 +402,18 @@ static void expect_own_answer(struct pair *p)
 }
 
 /* A copy goes on with its number of questions: the old answer is none to the new one. */
-static void an_answer_counts_for_its_own_question(void **state)
+TEST("an answer counts for its own question")
 {
 	struct pair p = wrongly_asked(), copy = copy_of(&p);
 
-	(void)state;
 	expect_own_answer(&p);
 	expect_own_answer(&copy);
 }
 
-static void an_end_before_the_answer(void **state)
+TEST("an end before the answer is final")
 {
 	struct pair p = new_pair();
 
-	(void)state;
 	set_key(&p);
 	t3_fabric_set_inline_budget(p.host->fabric, 0);
 	ask(&p, &p.claim);
@@ -440,11 +426,10 @@ static void an_end_before_the_answer(void **state)
 }
 
 /* As above, but the claim is on its way: the target must learn that its source has gone. */
-static void an_end_after_the_question(void **state)
+TEST("an end after the question reaches the target")
 {
 	struct pair p = new_pair();
 
-	(void)state;
 	set_key(&p);
 	t3_fabric_set_inline_budget(p.host->fabric, 0);
 	ask(&p, &p.claim);
@@ -464,12 +449,11 @@ static uint32_t key_set_status(struct pair *p)
 	return host_command(p->b, T3_CMD_KEY_SET, &cmd, sizeof(cmd));
 }
 
-static void arguments_are_checked(void **state)
+TEST("wrong arguments of keys are refused")
 {
 	struct pair p = new_pair(), good = p;
 	struct t3_cmd_import_set import = { TARGET, ENTRY, 0, SOURCE, 1, 1, 1 };
 
-	(void)state;
 	p.key.import = T3_SPACE_IMPORTS;
 	assert_int_equal(key_set_status(&p), T3_ADMIN_BAD_INDEX);
 	p = good;
@@ -496,12 +480,11 @@ static void arguments_are_checked(void **state)
 	host_free(p.host);
 }
 
-static void without_the_capability_there_are_no_keys(void **state)
+TEST("without the capability there are no keys")
 {
 	struct host_config config = { T3_TOPOLOGY_RING, 4, 256, 8, T3_KEYS_OFF };
 	struct pair p = pair_of(host_new(&config));
 
-	(void)state;
 	assert_int_equal(host_reg(p.a, T3_REG_CAPS) & (T3_CAP_KEYS | T3_CAP_FAR_KEYS), 0);
 	assert_int_equal(key_set_status(&p), T3_ADMIN_BAD_OPCODE);
 	assert_int_equal(host_command(p.a, T3_CMD_ROUTE_CLAIM, &p.claim, sizeof(p.claim)),
@@ -510,12 +493,11 @@ static void without_the_capability_there_are_no_keys(void **state)
 }
 
 /* The source's device asks nobody on another node, and the target's would refuse it. */
-static void keys_stay_on_their_node(void **state)
+TEST("keys stay on their node")
 {
 	struct pair p = far_pair(T3_KEYS_NODE);
 	struct t3_cmd_route_claim cmd = p.claim;
 
-	(void)state;
 	assert_int_equal(host_reg(p.a, T3_REG_CAPS) & (T3_CAP_KEYS | T3_CAP_FAR_KEYS), T3_CAP_KEYS);
 	assert_int_equal(host_reg(p.a, T3_REG_NODE_RANKS), 1);
 	assert_int_equal(host_reg(p.b, T3_REG_NODE_RANKS), 2);
@@ -529,13 +511,12 @@ static void keys_stay_on_their_node(void **state)
 }
 
 /* 16 wrong keys of a far rank are judged; then even the right one has to wait for a tick. */
-static void a_far_guesser_has_few_tries(void **state)
+TEST("a far guesser has few tries")
 {
 	struct pair p = far_pair(T3_KEYS_FABRIC);
 	struct t3_cmd_route_claim wrong = p.claim;
 	uint32_t i;
 
-	(void)state;
 	wrong.key[3]--;
 	set_key(&p);
 	for (i = 0; i < 16; i++)
@@ -558,12 +539,11 @@ static void a_far_guesser_has_few_tries(void **state)
 }
 
 /* A copy taken while a claim waits, one is refused, and one entry is not claimed, goes on. */
-static void keys_migrate(void **state)
+TEST("keys under way migrate")
 {
 	struct pair p = new_pair(), copy;
 	struct t3_cmd_route_claim wrong = p.claim;
 
-	(void)state;
 	wrong.to.route = ROUTE + 1;
 	wrong.key[1]++;
 	set_key(&p);
@@ -593,11 +573,10 @@ static void keys_migrate(void **state)
 }
 
 /* So does one of a claimed entry, whose key stays good for its space alone. */
-static void claimed_keys_migrate(void **state)
+TEST("claimed keys migrate")
 {
 	struct pair p = new_pair(), copy;
 
-	(void)state;
 	set_key(&p);
 	ask(&p, &p.claim);
 	expect_set(&p);
@@ -615,12 +594,11 @@ static void claimed_keys_migrate(void **state)
 }
 
 /* ROUTE_CLEAR takes a key back that has not left yet: the entry is free for another route. */
-static void a_cleared_route_asks_for_nothing(void **state)
+TEST("a cleared route asks for nothing")
 {
 	struct pair p = new_pair();
 	struct t3_cmd_route_claim other = p.claim;
 
-	(void)state;
 	set_key(&p);
 	t3_fabric_set_inline_budget(p.host->fabric, 0);
 	ask(&p, &p.claim);
@@ -634,47 +612,14 @@ static void a_cleared_route_asks_for_nothing(void **state)
 }
 
 /* A mask of ranks has 32 bits, and all may be set. */
-static void a_key_may_be_for_the_last_of_most_ranks(void **state)
+TEST("a key may be for the last of most ranks")
 {
 	struct host_config config = { T3_TOPOLOGY_RING, T3_MAX_RANKS, 256, 8, T3_KEYS_NODE };
 	struct pair p = pair_of(host_new(&config));
 
-	(void)state;
 	p.key.rank_mask = 1u << (T3_MAX_RANKS - 1) | 1;
 	set_key(&p);
 	ask(&p, &p.claim);
 	expect_set(&p);
 	host_free(p.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_key_opens_the_way),
-		cmocka_unit_test(a_key_opens_the_way_to_another_node),
-		cmocka_unit_test(each_bit_of_a_key_counts),
-		cmocka_unit_test(a_key_is_for_one_place),
-		cmocka_unit_test(a_key_is_for_some_ranks),
-		cmocka_unit_test(a_key_is_for_one_space),
-		cmocka_unit_test(a_revoked_key_is_wrong),
-		cmocka_unit_test(a_reset_ends_keys),
-		cmocka_unit_test(an_armed_space_waits_for_its_answer),
-		cmocka_unit_test(an_armed_space_asks_after_its_answer),
-		cmocka_unit_test(a_refusal_does_not_keep_a_space_from_arming),
-		cmocka_unit_test(a_segment_needs_the_answer),
-		cmocka_unit_test(no_answer_is_a_refusal),
-		cmocka_unit_test(an_answer_counts_for_its_own_question),
-		cmocka_unit_test(an_end_before_the_answer),
-		cmocka_unit_test(an_end_after_the_question),
-		cmocka_unit_test(arguments_are_checked),
-		cmocka_unit_test(without_the_capability_there_are_no_keys),
-		cmocka_unit_test(keys_stay_on_their_node),
-		cmocka_unit_test(a_far_guesser_has_few_tries),
-		cmocka_unit_test(keys_migrate),
-		cmocka_unit_test(a_cleared_route_asks_for_nothing),
-		cmocka_unit_test(a_key_may_be_for_the_last_of_most_ranks),
-		cmocka_unit_test(claimed_keys_migrate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

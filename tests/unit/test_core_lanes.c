@@ -5,6 +5,7 @@
  */
 #include "host.h"
 #include "space/space_private.h"
+#include "test.h"
 
 #define TILE 16u /* bytes */
 
@@ -57,12 +58,11 @@ static bool held(const struct host_dev *d, uint32_t tile)
 }
 
 /* The tile that was used last stays, whichever lane used it, and whatever it did before. */
-static void test_ages(void **state)
+TEST("the last used tile stays in the tracker")
 {
 	struct host *host = begun();
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	assert_true(t3_dev_aperture_store(d->dev, 0, TILE, 1, 4));
 	assert_true(t3_dev_aperture_store(d->dev, 1, 0, 1, 4));
 	assert_true(t3_dev_aperture_store(d->dev, 0, TILE + 4, 1, 4));
@@ -82,7 +82,7 @@ static void test_ages(void **state)
  * Lanes that stay in their tiles, and take turns, do not move the tracker's clock, which they
  * share: the last tile is never the oldest of its set all the same.
  */
-static void test_turns(void **state)
+TEST("lanes that take turns keep the tracker's order")
 {
 	struct host_config config = {
 		.topology = T3_TOPOLOGY_RING, .ranks = 1, .entries = 4, .ways = 4
@@ -93,7 +93,6 @@ static void test_turns(void **state)
 	uint64_t clock;
 	uint32_t i;
 
-	(void)state;
 	map.row_bytes = map.pitch = 6 * TILE;
 	host_space(d, 0);
 	host_map(d, &map);
@@ -127,13 +126,12 @@ static void test_turns(void **state)
 }
 
 /* Each way to ask for counts has those of all lanes. */
-static void test_counts(void **state)
+TEST("the counts of all lanes are in each answer")
 {
 	struct host *host = begun();
 	struct host_dev *d = &host->dev[0];
 	struct t3_segment_info info;
 
-	(void)state;
 	assert_true(t3_dev_aperture_store(d->dev, 0, 4, 1, 4));
 	assert_int_equal(host_counter(d, T3_COUNTER_STORES), 3);
 	assert_true(t3_dev_aperture_store(d->dev, 1, 8, 1, 8));
@@ -162,12 +160,11 @@ static struct host *begun_two(void)
 }
 
 /* A lane that goes from one segment to another leaves each what is its. */
-static void test_segments(void **state)
+TEST("a lane keeps its segments' counts apart")
 {
 	struct host *host = begun_two();
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	assert_true(t3_dev_aperture_store(d->dev, 0, 4, 1, 4));
 	assert_true(t3_dev_aperture_store(d->dev, 0, 4 * TILE + 8, 1, 8));
 	assert_true(t3_dev_aperture_store(d->dev, 1, 8, 1, 8));
@@ -200,13 +197,12 @@ static void collect(void *opaque, const void *data, size_t length)
 	s->length += length;
 }
 
-static void test_saved(void **state)
+TEST("what a lane keeps is saved")
 {
 	static struct saved s;
 	struct host *host = begun();
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	s.length = 0;
 	assert_true(t3_dev_aperture_store(d->dev, 3, 4, 1, 4));
 	t3_dev_save(d->dev, collect, &s);
@@ -221,14 +217,13 @@ static void test_saved(void **state)
 }
 
 /* A lane does not wait for ever, and has done nothing then. */
-static void test_busy(void **state)
+TEST("a lane does not wait for a busy entry for ever")
 {
 	struct host *host = begun();
 	struct host_dev *d = &host->dev[0];
 	struct t3_entry *entry = t3_tracker_entry(&t3_spaces(d->dev)->tracker,
 						  t3_spaces(d->dev)->space[0].sorted[0], 0);
 
-	(void)state;
 	entry->busy = 1;
 	assert_false(t3_dev_aperture_store(d->dev, 0, 4, 1, 4));
 	assert_true(t3_dev_aperture_store(d->dev, 0, TILE + 4, 1, 4));
@@ -241,13 +236,12 @@ static void test_busy(void **state)
 }
 
 /* The same of a segment's counts, while another lane changes them. */
-static void test_busy_counts(void **state)
+TEST("a lane does not wait for a busy segment for ever")
 {
 	struct host *host = begun_two();
 	struct host_dev *d = &host->dev[0];
 	struct t3_segment *first = t3_spaces(d->dev)->space[0].sorted[0];
 
-	(void)state;
 	assert_true(t3_dev_aperture_store(d->dev, 0, 4, 1, 4));
 	first->busy = 1;
 	assert_false(t3_dev_aperture_store(d->dev, 0, 4 * TILE + 4, 1, 4));
@@ -261,14 +255,13 @@ static void test_busy_counts(void **state)
 }
 
 /* After an epoch the same bytes become those of another segment, with other tiles. */
-static void test_mapped_again(void **state)
+TEST("a segment that is mapped anew has its own tiles")
 {
 	struct host *host = begun();
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_seg_map map = usual();
 	uint32_t at, pass;
 
-	(void)state;
 	for (pass = 0; pass < 2; pass++)
 		for (at = 0; at < 4 * TILE; at += 4)
 			if (pass || at % TILE || at > TILE)
@@ -287,16 +280,4 @@ static void test_mapped_again(void **state)
 	assert_int_equal(host_tile_query(d, 0, 0, 0, 1).tiles, 1);
 	assert_int_equal(host_counter(d, T3_COUNTER_TRIGGERS), 5);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ages),	 cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_counts),	 cmocka_unit_test(test_saved),
-		cmocka_unit_test(test_busy),	 cmocka_unit_test(test_busy_counts),
-		cmocka_unit_test(test_segments), cmocka_unit_test(test_mapped_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "host.h"
 #include "link/link.h"
 #include "ring.h"
+#include "test.h"
 
 static uint64_t sum(struct host *host, enum t3_counter_id id)
 {
@@ -49,11 +50,10 @@ static void run_injected(enum t3_inject_kind what, uint32_t nth, bool staged)
 	host_free(host);
 }
 
-static void test_injections(void **state)
+TEST("lost, doubled and unanswered packets are made good")
 {
 	uint32_t nth;
 
-	(void)state;
 	for (nth = 1; nth <= 12; nth++) {
 		run_injected(T3_INJECT_DROP, nth, nth % 2);
 		run_injected(T3_INJECT_DUPLICATE, nth, nth % 2);
@@ -73,11 +73,10 @@ static void expect_burst(struct host *host, uint32_t rows)
 }
 
 /* More packets than slots, losses in the middle of the window, some of them again. */
-static void test_window(void **state)
+TEST("losses in the middle of the window are made good")
 {
 	uint32_t nth;
 
-	(void)state;
 	for (nth = 1; nth <= 200; nth += 9) {
 		struct host *host = host_burst(100);
 
@@ -90,11 +89,10 @@ static void test_window(void **state)
 }
 
 /* The fifth of 20 packets is lost: it and what came behind it come again, once. */
-static void test_gap(void **state)
+TEST("a gap is filled once")
 {
 	struct host *host = host_burst(20);
 
-	(void)state;
 	host_inject(host->fabric, 0, 1, T3_INJECT_DROP, 5);
 	host_drain(host);
 	assert_int_equal(host_counter(&host->dev[0], T3_COUNTER_LINK_RETRIES), 16);
@@ -103,12 +101,11 @@ static void test_gap(void **state)
 }
 
 /* Packets carry the low half of a sequence number. Losses are made good where it wraps, too. */
-static void test_sequences_wrap(void **state)
+TEST("sequence numbers wrap around")
 {
 	const uint64_t first = (1ull << 32) - 10;
 	uint32_t nth;
 
-	(void)state;
 	for (nth = 1; nth <= 25; nth += 4) {
 		struct host *host = host_burst(100);
 		struct t3_link *link = host->fabric->link[0][1];
@@ -125,14 +122,13 @@ static void test_sequences_wrap(void **state)
 }
 
 /* A link whose oldest packet has no response gives up, although a later one has its own. */
-static void test_later_response(void **state)
+TEST("a later response does not stand for an earlier one")
 {
 	struct host *host = host_burst(2);
 	struct t3_link *link = host->fabric->link[0][1];
 	struct t3_fault_record want = { T3_FAULT_LINK, 0, 0, HOST_NONE32, HOST_NONE64, 0, 1, 0 };
 	uint32_t event;
 
-	(void)state;
 	while (link->next - link->una < 2)
 		assert_true(t3_fabric_run(host->fabric, 1));
 	assert_true(host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1));
@@ -145,12 +141,11 @@ static void test_later_response(void **state)
 }
 
 /* The engine leaves 16 slots to stores; what is in flight is bounded. */
-static void test_reserve(void **state)
+TEST("the engine leaves slots to stores")
 {
 	struct host *host = host_burst(200);
 	uint32_t most = 0, in_flight;
 
-	(void)state;
 	do {
 		in_flight = host_query(&host->dev[0], 0).in_flight;
 		if (in_flight > most)
@@ -161,14 +156,13 @@ static void test_reserve(void **state)
 }
 
 /* Published figures: 72 bytes take 1 ns of wire and 500 ns of way; so does the answer. */
-static void test_timing(void **state)
+TEST("packets take the published times")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 	uint64_t start;
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_connect(a, b, 0);
@@ -190,7 +184,7 @@ static void test_timing(void **state)
 }
 
 /* No answer: sent once, again 7 times, then LINK; the device and others live on. */
-static void test_down(void **state)
+TEST("a link that is down gives up after its retries")
 {
 	struct host *host = host_ring(3);
 	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
@@ -198,7 +192,6 @@ static void test_down(void **state)
 	struct t3_fault_record want = { T3_FAULT_LINK, 0, 2, HOST_NONE32, HOST_NONE64, 0, 1, 0 };
 	uint64_t start;
 
-	(void)state;
 	ring_create(&ring);
 	ring_connect(&ring);
 	host_space(a, 1);
@@ -237,14 +230,13 @@ static void test_down(void **state)
 }
 
 /* The question of arming is lost: a faults, it does not wait for its deadline. */
-static void test_down_while_arming(void **state)
+TEST("a lost question of arming faults the space")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_fault_record want = { T3_FAULT_LINK, 0, HOST_NONE32, HOST_NONE32,
 					HOST_NONE64,   0, 1,	       0 };
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_connect(a, b, 0);
@@ -258,14 +250,13 @@ static void test_down_while_arming(void **state)
  * "Every space that had one in flight faults LINK": also when it was STATE, else
  * the source would stay ARMING for ever and nobody would say why.
  */
-static void test_state_lost(void **state)
+TEST("a lost state message faults its sender")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_fault_record want = { T3_FAULT_LINK, 0, HOST_NONE32, HOST_NONE32,
 					HOST_NONE64,   0, 0,	       0 };
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_local(b, 0, 0);
@@ -278,13 +269,12 @@ static void test_state_lost(void **state)
 }
 
 /* The peer goes on from the link's next number after its own loss of memory. */
-static void test_after_reset(void **state)
+TEST("a link goes on after its peer's reset")
 {
 	struct host *host = host_ring(2);
 	struct ring ring = ring_of(host, 0, T3_DTYPE_BF16);
 	uint32_t round, r;
 
-	(void)state;
 	for (round = 0; round < 4; round++) {
 		ring_create(&ring);
 		ring_connect(&ring);
@@ -308,11 +298,10 @@ static void test_after_reset(void **state)
 	host_free(host);
 }
 
-static void test_inject_arguments(void **state)
+TEST("wrong injections are refused")
 {
 	struct host *host = host_ring(3);
 
-	(void)state;
 	assert_false(host_inject(host->fabric, 0, 0, T3_INJECT_DROP, 1));
 	assert_false(host_inject(host->fabric, 0, 3, T3_INJECT_DROP, 1));
 	assert_false(host_inject(host->fabric, 32, 0, T3_INJECT_DROP, 1));
@@ -332,7 +321,7 @@ static uint64_t taken(struct host *host)
  * Packets of an incarnation that has ended are neither taken nor answered, whatever their sequence
  * number. Incarnations are compared as 32-bit numbers that wrap.
  */
-static void test_ended_incarnation(void **state)
+TEST("packets of an ended incarnation are ignored")
 {
 	struct host *host = host_ring(2);
 	struct t3_link *link = host->fabric->link[0][1];
@@ -341,7 +330,6 @@ static void test_ended_incarnation(void **state)
 	static const uint32_t ended[] = { 6, 0, 0x80000000u, 0xfffffffeu };
 	uint32_t i, receipts;
 
-	(void)state;
 	for (i = 0; i < sizeof(current) / sizeof(current[0]); i++) {
 		memset(&link->receiver, 0, sizeof(link->receiver));
 		packet.incarnation = current[i];
@@ -361,12 +349,11 @@ static void test_ended_incarnation(void **state)
 }
 
 /* A response to an incarnation that has ended says nothing of the packet that has its number now. */
-static void test_ended_response(void **state)
+TEST("responses to an ended incarnation are ignored")
 {
 	struct host *host = host_burst(20);
 	struct t3_link *link = host->fabric->link[0][1];
 
-	(void)state;
 	while (link->una == link->next)
 		assert_true(t3_fabric_run(host->fabric, 1));
 	t3_link_response(link, link->incarnation - 1, (uint32_t)link->una, T3_NAK_NO_GRANT);
@@ -376,7 +363,7 @@ static void test_ended_response(void **state)
 }
 
 /* A second response to a packet says nothing of the one 64 later, which has its slot. */
-static void test_second_response(void **state)
+TEST("a second response says nothing of a later packet")
 {
 	struct t3_cmd_seg_map from = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 	struct t3_cmd_seg_map to = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
@@ -384,7 +371,6 @@ static void test_second_response(void **state)
 	struct t3_link *link;
 	uint32_t row;
 
-	(void)state;
 	from.rows = to.rows = 1 + T3_LINK_SLOTS;
 	host = host_pair(&from, &to, 0);
 	link = host->fabric->link[0][1];
@@ -402,14 +388,13 @@ static void test_second_response(void **state)
 }
 
 /* A counted fault takes no random numbers: those of chance hit what they hit without it. */
-static void test_counted_faults_leave_chance(void **state)
+TEST("counted faults leave those of chance alone")
 {
 	struct host *host = host_ring(2);
 	struct t3_link *link = host->fabric->link[0][1];
 	uint64_t random[2];
 	uint32_t counted, kind, i;
 
-	(void)state;
 	for (kind = T3_INJECT_DROP; kind <= T3_INJECT_DROP_RESPONSE; kind++) {
 		for (counted = 0; counted < 2; counted++) {
 			memset(&link->injected, 0, sizeof(link->injected));
@@ -445,11 +430,10 @@ static uint64_t seed_of(uint32_t hit)
 }
 
 /* Of a packet, the faults of chance are drawn in this order. So a seed says what happens. */
-static void test_order_of_chance(void **state)
+TEST("faults of chance are drawn in one order")
 {
 	enum { DELAY, REORDER, DROP, CORRUPT, DUPLICATE, KINDS } kind;
 
-	(void)state;
 	for (kind = DELAY; kind < KINDS; kind++) {
 		struct host *host = host_burst(1);
 		struct host_dev *b = &host->dev[1];
@@ -473,13 +457,12 @@ static void test_order_of_chance(void **state)
 	}
 }
 
-static void test_delays_add_up(void **state)
+TEST("injected delays add up")
 {
 	struct host *host = host_ring(2);
 	struct t3_link *link = host->fabric->link[0][1];
 	uint64_t alone, both;
 
-	(void)state;
 	link->injected.chance = T3_INJECT_CHANCE;
 	link->injected.random = 1;
 	alone = t3_link_injected_delay(link, 0);
@@ -489,30 +472,4 @@ static void test_delays_add_up(void **state)
 	assert_true(alone > 0);
 	assert_int_equal(both, alone + link->injected.delay);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_injections),
-		cmocka_unit_test(test_window),
-		cmocka_unit_test(test_gap),
-		cmocka_unit_test(test_sequences_wrap),
-		cmocka_unit_test(test_later_response),
-		cmocka_unit_test(test_reserve),
-		cmocka_unit_test(test_timing),
-		cmocka_unit_test(test_down),
-		cmocka_unit_test(test_down_while_arming),
-		cmocka_unit_test(test_state_lost),
-		cmocka_unit_test(test_after_reset),
-		cmocka_unit_test(test_inject_arguments),
-		cmocka_unit_test(test_ended_incarnation),
-		cmocka_unit_test(test_ended_response),
-		cmocka_unit_test(test_second_response),
-		cmocka_unit_test(test_counted_faults_leave_chance),
-		cmocka_unit_test(test_order_of_chance),
-		cmocka_unit_test(test_delays_add_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

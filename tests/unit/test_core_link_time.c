@@ -4,6 +4,7 @@
  * bytes on the wire, plus 500 ns; whatever is lost, late, repeated or sent again meanwhile.
  */
 #include "host.h"
+#include "test.h"
 
 /* clang-format off */
 #define LATENCY 500u
@@ -113,18 +114,17 @@ static void after_late_answer(uint64_t delay, uint32_t swap)
 	host_free(p.host);
 }
 
-static void test_after_late_answer(void **state)
+TEST("a late answer does not make a packet early")
 {
 	uint64_t delay;
 
-	(void)state;
 	for (delay = 9000; delay < 9499; delay += 71)
 		after_late_answer(delay, 0);
 	after_late_answer(8700, 1);
 }
 
 /* A packet that is sent again is another packet on the wire, with accidents of its own. */
-static void test_each_copy_has_its_accidents(void **state)
+TEST("each copy has its accidents")
 {
 	struct t3_cmd_inject inject = {
 		.kind = T3_INJECT_DELAY, .rank = 0, .peer = 1, .nth = 1, .count = 2
@@ -132,7 +132,6 @@ static void test_each_copy_has_its_accidents(void **state)
 	struct pair p = pair_new();
 	uint64_t first = received(&p) + 1, sent = store(&p);
 
-	(void)state;
 	inject.value = TIMEOUT + LATENCY;
 	assert_int_equal(t3_fabric_inject(p.host->fabric, &inject), T3_ADMIN_OK);
 	assert_true(arrival(&p, first) >= sent + 2 * inject.value);
@@ -163,15 +162,14 @@ static uint64_t time_after_reset(uint64_t delay)
 }
 
 /* What was under way when the sender was reset takes no time on the wire any more. */
-static void test_reset_clears_the_wire(void **state)
+TEST("a reset clears the wire")
 {
-	(void)state;
 	assert_int_equal(time_after_reset(1000000), LATENCY + 1);
 	assert_int_equal(time_after_reset(0), LATENCY + 1);
 }
 
 /* Without a repetition: an accident of one packet is none of the next one's. */
-static void test_each_packet_has_its_accidents(void **state)
+TEST("each packet has its accidents")
 {
 	struct t3_cmd_inject inject = {
 		.kind = T3_INJECT_DELAY, .rank = 0, .peer = 1, .nth = 1, .count = 2, .value = 700
@@ -179,7 +177,6 @@ static void test_each_packet_has_its_accidents(void **state)
 	struct pair p = pair_new();
 	uint64_t first = received(&p) + 1, sent = store(&p);
 
-	(void)state;
 	store(&p);
 	assert_int_equal(t3_fabric_inject(p.host->fabric, &inject), T3_ADMIN_OK);
 	assert_int_equal(arrival(&p, first), sent + LATENCY + 1 + 700);
@@ -255,24 +252,10 @@ static void one_run(uint64_t seed)
 	host_free(p.host);
 }
 
-static void test_never_early(void **state)
+TEST("no packet is early")
 {
 	uint64_t seed;
 
-	(void)state;
 	for (seed = 1; seed <= 60; seed++)
 		one_run(seed);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_after_late_answer),
-		cmocka_unit_test(test_each_copy_has_its_accidents),
-		cmocka_unit_test(test_each_packet_has_its_accidents),
-		cmocka_unit_test(test_reset_clears_the_wire),
-		cmocka_unit_test(test_never_early),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "host.h"
 #include "ring.h"
+#include "test.h"
 
 enum way { RESET, CONTROL, DETACH, WAYS };
 
@@ -29,11 +30,10 @@ static const uint32_t budgets[] = { 0, 1, T3_INLINE_BUDGET };
 #define BUDGETS (sizeof(budgets) / sizeof(budgets[0]))
 
 /* Idle links, all armed: only the loss itself is a sign. It takes 500 ns, not a deadline. */
-static void test_told(void **state)
+TEST("neighbours learn of a loss after one latency")
 {
 	uint32_t way, b;
 
-	(void)state;
 	for (way = 0; way < WAYS; way++)
 		for (b = 0; b < BUDGETS; b++) {
 			struct host *host = host_ring(4);
@@ -67,12 +67,11 @@ static void test_told(void **state)
 }
 
 /* An IDLE space is not at fault. It learns of it when it arms. FAULTED and others do not change. */
-static void test_told_at_arming(void **state)
+TEST("an idle space learns of a loss when it arms")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_connect(b, a, 0);
@@ -93,13 +92,12 @@ static void test_told_at_arming(void **state)
  * A source and its target need not have the same number. Here only the source's slot at the peer is
  * past the granted generation after the reset: the one of the target's number has been used less.
  */
-static void test_told_of_a_source_with_another_number(void **state)
+TEST("a source learns of it whatever its number")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	const uint32_t source = 1, target = 2;
 
-	(void)state;
 	host_space(b, source);
 	host_space_command(b, T3_CMD_SPACE_RESET, source);
 	host_space(a, target);
@@ -114,11 +112,10 @@ static void test_told_of_a_source_with_another_number(void **state)
 }
 
 /* A space that was made after the reset, and grants to it, before the news arrives. */
-static void test_newer_is_spared(void **state)
+TEST("a newer space is spared")
 {
 	uint32_t way;
 
-	(void)state;
 	for (way = 0; way < WAYS; way++) {
 		struct host *host = host_ring(2);
 		struct host_dev *a = &host->dev[0], *b = &host->dev[1];
@@ -151,13 +148,12 @@ static void test_newer_is_spared(void **state)
  * A new device starts with the generations of the old one. Grants to the old one must be dead
  * before the new one can be taken for it.
  */
-static void test_new_device_same_numbers(void **state)
+TEST("a new device is not taken for the old one")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	uint32_t old, new;
 
-	(void)state;
 	host_space(a, 0);
 	old = host_space(b, 0);
 	host_connect(a, b, 0);
@@ -174,12 +170,11 @@ static void test_new_device_same_numbers(void **state)
 }
 
 /* After each number of events of a run: all spaces left fault, and work again. */
-static void test_in_flight(void **state)
+TEST("a loss at any moment of a run ends it everywhere")
 {
 	struct host *host = host_ring(3);
 	uint32_t events, r, way;
 
-	(void)state;
 	for (events = 0; events < 150; events += 2) {
 		struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 
@@ -207,13 +202,12 @@ static void test_in_flight(void **state)
 }
 
 /* Repeated resets before the news has arrived, and resets of both ends at once. */
-static void test_again_and_again(void **state)
+TEST("repeated resets end what was there")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	uint32_t i;
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_connect(a, b, 0);
@@ -233,13 +227,12 @@ static void test_again_and_again(void **state)
 }
 
 /* Many spaces of a neighbour in one event; those without a grant go on. */
-static void test_many(void **state)
+TEST("many spaces learn of a loss in one event")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	uint32_t s;
 
-	(void)state;
 	for (s = 0; s < 16; s++) {
 		host_space(a, s);
 		host_space(b, s);
@@ -262,20 +255,4 @@ static void test_many(void **state)
 			host_expect(a, s, T3_SPACE_ARMED, 1);
 	}
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_told),
-		cmocka_unit_test(test_told_at_arming),
-		cmocka_unit_test(test_told_of_a_source_with_another_number),
-		cmocka_unit_test(test_newer_is_spared),
-		cmocka_unit_test(test_new_device_same_numbers),
-		cmocka_unit_test(test_in_flight),
-		cmocka_unit_test(test_again_and_again),
-		cmocka_unit_test(test_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* Too little memory, and memory that changes in the middle of an update. */
 #include "queue.h"
 #include "space/space_private.h"
+#include "test.h"
 
 /* A request that no machine can serve must fail, not end the program. */
 const char *__asan_default_options(void);
@@ -26,7 +27,7 @@ static void no_irq(void *opaque, uint32_t vector)
 	(void)vector;
 }
 
-static void test_memory_is_short(void **state)
+TEST("a device is refused where memory is short")
 {
 	static const struct t3_host_ops ops = { .dma_write = no_write, .irq = no_irq };
 	struct t3_dev_config config = {
@@ -38,7 +39,6 @@ static void test_memory_is_short(void **state)
 	uint8_t memory[T3_PAGE_SIZE];
 	struct t3_dev *dev;
 
-	(void)state;
 	assert_null(t3_dev_new(&config, memory, &ops, NULL));
 	config.aperture_size = T3_PAGE_SIZE;
 	dev = t3_dev_new(&config, memory, &ops, NULL);
@@ -57,14 +57,13 @@ static void fill_next_record(void *opaque, uint32_t space, uint32_t segment, uin
 }
 
 /* A packet over two tiles, which both had room when it was looked at. */
-static void test_record_changes_in_packet(void **state)
+TEST("a record that changes during a packet is safe")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_cmd_seg_map map = host_segment(1, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
 	uint32_t i;
 
-	(void)state;
 	host_space(a, 1);
 	host_space(b, 1);
 	host_connect(a, b, 1);
@@ -109,7 +108,7 @@ static void look_on(void *opaque, uint64_t offset, uint64_t len)
 	(void)len;
 }
 
-static void test_record_changes_in_store(void **state)
+TEST("a record that changes during a store is safe")
 {
 	static const struct t3_mem_watch watch = { meddle, look_on };
 	struct host *host = host_ring(1);
@@ -117,7 +116,6 @@ static void test_record_changes_in_store(void **state)
 	struct meddler m = { d->memory + HOST_COUNTER_BASE(1), HOST_COUNTER_BASE(1), 0 };
 	uint32_t i;
 
-	(void)state;
 	host_space(d, 1);
 	host_local(d, 1, 0);
 	host_arm(d, 1, 1);
@@ -135,14 +133,13 @@ static void test_record_changes_in_store(void **state)
 }
 
 /* The queue is ERROR already when the completion of its abort cannot be written. */
-static void test_abort_of_overrun_without_host(void **state)
+TEST("an abort without host memory keeps the error")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_descriptor wait = queue_wait(3, 1);
 	struct queue q = queue_new(d, 2, 0);
 
-	(void)state;
 	queue_submit(&q, &wait);
 	host_drain(host);
 	host_set(d, T3_REG_QUEUE_TAIL + 4 * q.id, QUEUE_ENTRIES + 1, 4);
@@ -152,16 +149,4 @@ static void test_abort_of_overrun_without_host(void **state)
 	d->fail_after = HOST_NONE32;
 	queue_expect_state(&q, T3_QUEUE_READY, QUEUE_ENTRIES + 1, T3_DESC_OK);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory_is_short),
-		cmocka_unit_test(test_record_changes_in_packet),
-		cmocka_unit_test(test_record_changes_in_store),
-		cmocka_unit_test(test_abort_of_overrun_without_host),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "host.h"
 #include "migrate.h"
 #include "space/space_private.h"
+#include "test.h"
 
 /* Rank 0 stores into segment 3 (REMOTE), rank 1 has segment 6 (LOCAL) for it. */
 struct pair {
@@ -66,12 +67,11 @@ static void expect(struct pair *p, uint32_t nak, bool update)
 	host_free(p->host);
 }
 
-static void test_accepted(void **state)
+TEST("a good packet is accepted")
 {
 	struct pair p = prepare();
 	uint32_t value;
 
-	(void)state;
 	go(&p);
 	store(&p);
 	host_expect(p.a, 0, T3_SPACE_ARMED, 1);
@@ -81,11 +81,10 @@ static void test_accepted(void **state)
 }
 
 /* The question "are you armed?" is already refused. */
-static void test_bad_routes(void **state)
+TEST("a wrong route is refused at the question")
 {
 	struct pair p = prepare();
 
-	(void)state;
 	p.route.peer_space = 5;
 	go(&p);
 	expect(&p, T3_NAK_NO_SPACE, false);
@@ -100,11 +99,10 @@ static void test_bad_routes(void **state)
 }
 
 /* The import names another source: rank, space or generation. */
-static void test_bad_imports(void **state)
+TEST("an import for another source is refused")
 {
 	struct pair p = prepare();
 
-	(void)state;
 	p.import.src_rank = 2;
 	go(&p);
 	expect(&p, T3_NAK_NO_GRANT, false);
@@ -118,11 +116,10 @@ static void test_bad_imports(void **state)
 	expect(&p, T3_NAK_NO_GRANT, false);
 }
 
-static void test_bad_masks(void **state)
+TEST("a wrong mask is refused")
 {
 	struct pair p = prepare();
 
-	(void)state;
 	p.import.op_mask = ~(1u << T3_OP_ADD) & 15;
 	go(&p);
 	store(&p);
@@ -152,9 +149,8 @@ static void grant(uint32_t granted, uint32_t target, bool taken)
 }
 
 /* The mask of a grant has two words. */
-static void test_grant_of_each_word(void **state)
+TEST("a grant has both words of its mask")
 {
-	(void)state;
 	grant(6, 6, true);
 	grant(38, 38, true);
 	grant(63, 63, true);
@@ -164,11 +160,10 @@ static void test_grant_of_each_word(void **state)
 }
 
 /* The response to the packet that comes again says what the lost one said. */
-static void test_lost_response(void **state)
+TEST("a repeated packet gets the first verdict again")
 {
 	struct pair p = prepare();
 
-	(void)state;
 	p.import.segment_mask = 1;
 	go(&p);
 	assert_true(host_inject(p.host->fabric, 0, 1, T3_INJECT_DROP_RESPONSE, 1));
@@ -178,11 +173,10 @@ static void test_lost_response(void **state)
 }
 
 /* A full tile in poisoned memory: the memory is looked at first. */
-static void test_poison_before_overshoot(void **state)
+TEST("poison is told before an overshoot")
 {
 	struct pair p = prepare();
 
-	(void)state;
 	go(&p);
 	host_store(p.b, 4, 6 * 0x400, 1, 8);
 	host_store(p.b, 4, 6 * 0x400 + 16, 1, 8);
@@ -194,11 +188,10 @@ static void test_poison_before_overshoot(void **state)
 }
 
 /* The refusal comes when its space is no longer there to fault. */
-static void test_refused_after_the_end(void **state)
+TEST("a refusal after the end faults nothing")
 {
 	struct pair p = prepare();
 
-	(void)state;
 	p.import.segment_mask = 1;
 	go(&p);
 	t3_fabric_set_inline_budget(p.host->fabric, 0);
@@ -210,11 +203,10 @@ static void test_refused_after_the_end(void **state)
 	host_free(p.host);
 }
 
-static void test_segment(void **state)
+TEST("a segment that does not match is refused")
 {
 	struct pair p = prepare();
 
-	(void)state;
 	p.from.target_segment = 7;
 	p.import.segment_mask = HOST_NONE64;
 	go(&p);
@@ -233,12 +225,11 @@ static void test_segment(void **state)
 }
 
 /* No chains of remote segments: b's segment 6 sends to rank 2 itself. */
-static void test_remote_target(void **state)
+TEST("a target that sends itself is refused")
 {
 	struct pair p = prepare();
 	struct host_dev *c = &p.host->dev[2];
 
-	(void)state;
 	host_space(c, 0);
 	host_route(p.b, 4, 0, c, 0, 0);
 	host_import(c, 0, 0, p.b, 4, HOST_NONE64);
@@ -262,9 +253,8 @@ static void bounds(uint32_t row, uint32_t col)
 	expect(&p, T3_NAK_BOUNDS, true);
 }
 
-static void test_bounds(void **state)
+TEST("updates out of bounds are refused")
 {
-	(void)state;
 	bounds(4, 0);
 	bounds(0xfffffffb, 0);
 	bounds(0, 16);
@@ -274,12 +264,11 @@ static void test_bounds(void **state)
 }
 
 /* The tile is full already: by b's own stores. */
-static void test_overshoot(void **state)
+TEST("an update that overshoots is refused")
 {
 	struct pair p = prepare();
 	uint32_t before;
 
-	(void)state;
 	go(&p);
 	host_store(p.b, 4, 6 * 0x400, 1, 8);
 	host_store(p.b, 4, 6 * 0x400 + 16, 1, 8);
@@ -292,11 +281,10 @@ static void test_overshoot(void **state)
 }
 
 /* A run over two tiles of which the second is full: the first stays as it is. */
-static void test_all_or_nothing(void **state)
+TEST("a run over two tiles is applied whole or not at all")
 {
 	struct pair p = prepare();
 
-	(void)state;
 	p.from.kind = T3_SEG_DMA;
 	p.from.op = T3_OP_ADD;
 	p.from.tile_row_bytes = 16;
@@ -315,12 +303,11 @@ static void test_all_or_nothing(void **state)
 }
 
 /* b has no segments: its epoch ends without a. */
-static void test_epochs(void **state)
+TEST("packets of another epoch are refused")
 {
 	static const uint32_t nak[] = { T3_NAK_OVERSHOOT, T3_NAK_NOT_ARMED, T3_NAK_EPOCH };
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		struct pair p = prepare();
 
@@ -369,13 +356,12 @@ static void end(struct pair *p, enum ending how)
  * b ends and a does not learn of it. The answer to a's next update says so. The loss of a whole
  * device is noticed before that.
  */
-static void test_endings(void **state)
+TEST("an ended target is told with the next update")
 {
 	static const uint32_t nak[] = { T3_NAK_FAULTED, T3_NAK_NO_SPACE, T3_NAK_GENERATION,
 					T3_NAK_NO_GRANT };
 	uint32_t how;
 
-	(void)state;
 	for (how = FAULT; how <= DETACH; how++) {
 		struct pair p = prepare();
 
@@ -416,13 +402,12 @@ static uint32_t receive(struct pair *p, const struct t3_packet *packet)
 	} while (0)
 
 /* DROPPED counts updates. Messages to a space that does not exist are not counted. */
-static void test_dropped(void **state)
+TEST("dropped updates are counted, and messages are not")
 {
 	struct pair p = prepare();
 	struct t3_packet packet = { .dst_rank = 1, .dst_space = 99 };
 	uint32_t type;
 
-	(void)state;
 	for (type = T3_PKT_UPDATE; type <= T3_PKT_POISON; type++) {
 		uint64_t before = host_counter(p.b, T3_COUNTER_DROPPED);
 
@@ -435,7 +420,7 @@ static void test_dropped(void **state)
 	host_free(p.host);
 }
 
-static void test_malformed(void **state)
+TEST("malformed packets are refused")
 {
 	struct pair p = prepare();
 	struct t3_packet good = { .type = T3_PKT_UPDATE,
@@ -448,7 +433,6 @@ static void test_malformed(void **state)
 				  .segment = 6,
 				  .length = 4 };
 
-	(void)state;
 	go(&p);
 	good.src_generation = p.import.src_generation;
 	good.dst_generation = p.route.peer_generation;
@@ -488,11 +472,10 @@ static void test_malformed(void **state)
 }
 
 /* A copy taken at any moment of the way of a packet and its response has the fault, too. */
-static void test_copied(void **state)
+TEST("a verdict under way migrates")
 {
 	uint32_t events, left = 1;
 
-	(void)state;
 	for (events = 0; left; events++) {
 		struct pair p = prepare();
 		struct host *copy;
@@ -511,30 +494,4 @@ static void test_copied(void **state)
 		expect(&p, T3_NAK_NO_GRANT, true);
 	}
 	assert_in_range(events, 4, 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_accepted),
-		cmocka_unit_test(test_bad_routes),
-		cmocka_unit_test(test_bad_imports),
-		cmocka_unit_test(test_bad_masks),
-		cmocka_unit_test(test_grant_of_each_word),
-		cmocka_unit_test(test_lost_response),
-		cmocka_unit_test(test_poison_before_overshoot),
-		cmocka_unit_test(test_refused_after_the_end),
-		cmocka_unit_test(test_segment),
-		cmocka_unit_test(test_remote_target),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_overshoot),
-		cmocka_unit_test(test_all_or_nothing),
-		cmocka_unit_test(test_epochs),
-		cmocka_unit_test(test_endings),
-		cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_dropped),
-		cmocka_unit_test(test_copied),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

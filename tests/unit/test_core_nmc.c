@@ -6,6 +6,7 @@
 #include "host.h"
 #include "ref.h"
 #include "nmc/nmc.h"
+#include "test.h"
 
 static uint32_t apply(uint32_t dtype, uint32_t op, uint32_t memory, uint32_t value)
 {
@@ -31,9 +32,8 @@ static void check_ops(uint32_t dtype, uint32_t memory, uint32_t value)
 }
 
 /* The reference itself, by values that are known from the standards. */
-static void test_reference(void **state)
+TEST("the reference has the standards' values")
 {
-	(void)state;
 	assert_int_equal(ref_apply(T3_DTYPE_F32, T3_OP_ADD, 0x3f800000, 0x40000000), 0x40400000);
 	assert_int_equal(ref_apply(T3_DTYPE_F32, T3_OP_ADD, 0x4b800000, 0x3f800000), 0x4b800000);
 	assert_int_equal(ref_apply(T3_DTYPE_F32, T3_OP_ADD, 1, 1), 2);
@@ -69,25 +69,23 @@ static void all_values(uint32_t dtype, const uint16_t *others, size_t count)
 	}
 }
 
-static void test_f16_exhaustive(void **state)
+TEST("each f16 has the reference's results")
 {
 	static const uint16_t others[] = { 1,	   2,	   0x3ff,  0x400,  0x401,  0x7ff,  0x800,
 					   0x1400, 0x2c00, 0x3bff, 0x3c00, 0x3c01, 0x4bff, 0x4c00,
 					   0x5400, 0x7bff, 0x7c00, 0xfc00, 0xfbff, 0xbc01, 0x8001,
 					   0x83ff, 0x7c01, 0x7e00, 0xffff };
 
-	(void)state;
 	all_values(T3_DTYPE_F16, others, sizeof(others) / sizeof(others[0]));
 }
 
-static void test_bf16_exhaustive(void **state)
+TEST("each bf16 has the reference's results")
 {
 	static const uint16_t others[] = { 1,	   2,	   0x7f,   0x80,   0x81,   0xff,   0x100,
 					   0x0200, 0x3b80, 0x3c00, 0x3f7f, 0x3f80, 0x3f81, 0x4380,
 					   0x43ff, 0x7eff, 0x7f7f, 0x7f80, 0xff80, 0xff7f, 0xbf81,
 					   0x8001, 0x807f, 0x7f81, 0x7fc0, 0xffff };
 
-	(void)state;
 	all_values(T3_DTYPE_BF16, others, sizeof(others) / sizeof(others[0]));
 }
 
@@ -103,20 +101,18 @@ static void random_pairs(uint32_t dtype, uint32_t count)
 	}
 }
 
-static void test_random_16(void **state)
+TEST("random values of 16 bits have the reference's results")
 {
-	(void)state;
 	random_pairs(T3_DTYPE_F16, 500000);
 	random_pairs(T3_DTYPE_BF16, 500000);
 }
 
 /* Random bits are seldom near each other: draw exponents close together too. */
-static void test_random_f32(void **state)
+TEST("random f32 have the reference's results")
 {
 	uint64_t seed = 77;
 	uint32_t i;
 
-	(void)state;
 	random_pairs(T3_DTYPE_F32, 300000);
 	for (i = 0; i < 300000; i++) {
 		uint64_t bits = host_random(&seed);
@@ -129,7 +125,7 @@ static void test_random_f32(void **state)
 	}
 }
 
-static void test_f32_edges(void **state)
+TEST("edges of f32 have the reference's results")
 {
 	static const uint32_t value[] = { 0,	      0x80000000, 1,	      0x80000001,
 					  0x7fffff,   0x800000,	  0x807fffff, 0x3f800000,
@@ -138,20 +134,18 @@ static void test_f32_edges(void **state)
 					  0xff800000, 0x7f800001, 0x7fc00000, 0xffffffff };
 	size_t i, j, n = sizeof(value) / sizeof(value[0]);
 
-	(void)state;
 	for (i = 0; i < n; i++)
 		for (j = 0; j < n; j++)
 			check_ops(T3_DTYPE_F32, value[i], value[j]);
 }
 
-static void test_i32(void **state)
+TEST("i32 wraps as specified")
 {
 	static const uint32_t value[] = { 0,	      1,	  2,
 					  0x7ffffffe, 0x7fffffff, 0x80000000,
 					  0x80000001, 0xfffffffe, 0xffffffff };
 	size_t i, j, n = sizeof(value) / sizeof(value[0]);
 
-	(void)state;
 	for (i = 0; i < n; i++)
 		for (j = 0; j < n; j++)
 			check_ops(T3_DTYPE_I32, value[i], value[j]);
@@ -160,14 +154,13 @@ static void test_i32(void **state)
 	assert_int_equal(apply(T3_DTYPE_I32, T3_OP_MAX, 0x80000000, 0xffffffff), 0xffffffff);
 }
 
-static void test_nan_is_canonical(void **state)
+TEST("a NaN is canonical")
 {
 	static const uint32_t nan[T3_DTYPE_U8] = { 0, 0x7fc00000, 0x7e00, 0x7fc0 };
 	static const uint32_t odd[T3_DTYPE_U8] = { 0, 0xff800123, 0xfc01, 0xff81 };
 	static const uint32_t inf[T3_DTYPE_U8] = { 0, 0x7f800000, 0x7c00, 0x7f80 };
 	uint32_t dtype, op;
 
-	(void)state;
 	for (dtype = T3_DTYPE_F32; dtype < T3_DTYPE_U8; dtype++) {
 		uint32_t minus = 1u << (8 * ref_size(dtype) - 1);
 
@@ -210,12 +203,11 @@ static void run_length(uint32_t dtype, uint32_t op, uint32_t bytes, uint64_t *se
 	assert_memory_equal(memory, want, sizeof(want));
 }
 
-static void test_runs(void **state)
+TEST("runs of any length are done whole")
 {
 	uint64_t seed = 5;
 	uint32_t dtype, op, bytes;
 
-	(void)state;
 	for (dtype = 0; dtype < T3_DTYPE_U8; dtype++) {
 		assert_int_equal(t3_dtype_size(dtype), ref_size(dtype));
 		for (op = 0; op < T3_OP_COUNT; op++)
@@ -225,12 +217,11 @@ static void test_runs(void **state)
 }
 
 /* The identity's value, its effect on each number, and not one byte too many. */
-static void test_identity(void **state)
+TEST("the identity changes no number")
 {
 	uint32_t dtype, op, bytes, i;
 	uint8_t memory[40], want[40];
 
-	(void)state;
 	for (dtype = 0; dtype < T3_DTYPE_U8; dtype++)
 		for (op = 0; op < T3_OP_COUNT; op++)
 			for (bytes = 0; bytes <= 32; bytes += ref_size(dtype)) {
@@ -262,35 +253,15 @@ static void convert(uint32_t dtype, uint32_t bits)
 }
 
 /* Each exponent of f32, also those far outside the narrow type, with fractions that tie and round. */
-static void test_convert(void **state)
+TEST("conversions round once to nearest")
 {
 	static const uint32_t fraction[] = { 0,	       1,	 0xfff,	   0x1000,   0x1001,
 					     0x3000,   0x7fff,	 0x8000,   0x8001,   0x18000,
 					     0x200000, 0x400000, 0x555555, 0x7fe000, 0x7fffff };
 	uint32_t dtype, exponent, i;
 
-	(void)state;
 	for (dtype = T3_DTYPE_F32; dtype < T3_DTYPE_U8; dtype++)
 		for (exponent = 0; exponent < 512; exponent++) /* and sign */
 			for (i = 0; i < sizeof(fraction) / sizeof(fraction[0]); i++)
 				convert(dtype, exponent << 23 | fraction[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reference),
-		cmocka_unit_test(test_f16_exhaustive),
-		cmocka_unit_test(test_bf16_exhaustive),
-		cmocka_unit_test(test_random_16),
-		cmocka_unit_test(test_random_f32),
-		cmocka_unit_test(test_f32_edges),
-		cmocka_unit_test(test_i32),
-		cmocka_unit_test(test_nan_is_canonical),
-		cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_identity),
-		cmocka_unit_test(test_convert),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

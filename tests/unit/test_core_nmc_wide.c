@@ -7,6 +7,7 @@
 #include "host.h"
 #include "ref.h"
 #include "nmc/nmc.h"
+#include "test.h"
 
 #define COUNT16 65536u
 #define MANY	4096u
@@ -73,7 +74,7 @@ static void all_near(uint32_t dtype, uint16_t bits)
 	compare_ops(dtype, all, other, sizeof(all));
 }
 
-static void test_16_bits(void **state)
+TEST("all special values of 16 bits are the same in bulk")
 {
 	/* of f16: zeros, subnormals, the least normal, 1, the greatest, infinity, NaNs; of bf16 */
 	static const uint16_t value[] = {
@@ -84,7 +85,6 @@ static void test_16_bits(void **state)
 	uint64_t seed = 0x9e3779b9 + 1;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(value) / sizeof(value[0]); i++) {
 		all_with(T3_DTYPE_F16, value[i]);
 		all_with(T3_DTYPE_F16, value[i] | 0x8000);
@@ -99,7 +99,7 @@ static void test_16_bits(void **state)
 	}
 }
 
-static void test_32_bits(void **state)
+TEST("all special values of 32 bits are the same in bulk")
 {
 	static const uint32_t value[] = {
 		0,	    1,		2,	    0x7fffff,	0x800000,   0x800001,
@@ -108,7 +108,6 @@ static void test_32_bits(void **state)
 	};
 	uint32_t memory[34 * 34], source[34 * 34], n = sizeof(value) / sizeof(value[0]), i, j;
 
-	(void)state;
 	for (i = 0; i < 2 * n; i++)
 		for (j = 0; j < 2 * n; j++) {
 			memory[i * 2 * n + j] = value[i / 2] | (i & 1) << 31;
@@ -119,12 +118,11 @@ static void test_32_bits(void **state)
 }
 
 /* Random bits, and f32 whose exponents are so near each other that sums round. */
-static void test_random(void **state)
+TEST("random values are the same in bulk")
 {
 	uint32_t memory[MANY], source[MANY], dtype, round, i;
 	uint64_t seed = 0x9e3779b9 + 2;
 
-	(void)state;
 	for (round = 0; round < 64; round++) {
 		for (i = 0; i < MANY; i++) {
 			uint64_t bits = host_random(&seed);
@@ -141,13 +139,12 @@ static void test_random(void **state)
 }
 
 /* Any length and alignment, and not one byte too many. */
-static void test_lengths(void **state)
+TEST("any length and alignment is the same in bulk")
 {
 	uint8_t memory[256], source[256], want[256];
 	uint32_t dtype, op, bytes, size, shift, i;
 	uint64_t seed = 0x9e3779b9 + 3;
 
-	(void)state;
 	for (i = 0; i < sizeof(source); i++)
 		source[i] = (uint8_t)host_random(&seed);
 	for (dtype = 0; dtype < T3_DTYPE_U8; dtype++) {
@@ -166,14 +163,13 @@ static void test_lengths(void **state)
 }
 
 /* A guest's queue may name ranges that overlap: element by element decides. */
-static void test_overlaps(void **state)
+TEST("overlaps are done element by element")
 {
 	uint8_t memory[512], want[512];
 	uint64_t seed = 0x9e3779b9 + 4;
 	uint32_t dtype, op, i;
 	int ahead;
 
-	(void)state;
 	for (dtype = 0; dtype < T3_DTYPE_U8; dtype++)
 		for (op = T3_OP_ADD; op < T3_OP_COUNT; op++)
 			for (ahead = -100; ahead <= 100; ahead += (int)ref_size(dtype)) {
@@ -186,13 +182,12 @@ static void test_overlaps(void **state)
 }
 
 /* So that a green run says what it has tested. */
-static void test_is_wide(void **state)
+TEST("the wide path is used where the processor has it")
 {
 	float memory[16] = { 0 }, source[16] = { 1 };
 	size_t done = t3_nmc_apply_wide(T3_DTYPE_F32, T3_OP_ADD, (uint8_t *)memory,
 					(const uint8_t *)source, sizeof(memory));
 
-	(void)state;
 #ifdef __x86_64__
 	if (__builtin_cpu_supports("avx2")) {
 #elif defined(__aarch64__)
@@ -206,15 +201,4 @@ static void test_is_wide(void **state)
 	}
 	print_message("no AVX2: all updates are made element by element\n");
 	assert_int_equal(done, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_16_bits),	 cmocka_unit_test(test_32_bits),
-		cmocka_unit_test(test_random),	 cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_overlaps), cmocka_unit_test(test_is_wide),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

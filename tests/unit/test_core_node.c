@@ -10,6 +10,7 @@
 #include "queue.h"
 #include "ring.h"
 #include "seeds.h"
+#include "test.h"
 
 #define SEEDS 12u
 #define SPACE 3u
@@ -58,11 +59,12 @@ static void reduce_over(uint32_t ranks, uint32_t count, uint32_t dtype, uint64_t
 	host_free(host);
 }
 
-static void sums_and_counts_are_those_of_one_node(void **state)
+#define SEEDS_TEST(sentence) TEST_WITH(sentence, NULL, seeds_report)
+
+SEEDS_TEST("sums and counts are those of one node")
 {
 	uint64_t seed;
 
-	(void)state;
 	for_each_seed(seed, SEEDS)
 	{
 		reduce_over(2, 2, T3_DTYPE_I32, seed);
@@ -72,19 +74,18 @@ static void sums_and_counts_are_those_of_one_node(void **state)
 	}
 }
 
-static void doorbells_work_over_nodes(void **state)
+TEST("doorbells work over nodes")
 {
 	struct host *host = connected(4, 2, 1);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 
-	(void)state;
 	reduce(&ring, 1, true);
 	ring_expect_counts(&ring, 1, true);
 	host_free(host);
 }
 
 /* Those of other nodes have no device here, so the host's threads could not keep them still. */
-static void events_are_of_ranks_of_their_node(void **state)
+TEST("events are of ranks of their node")
 {
 	struct host *host = connected(4, 2, 1);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
@@ -92,7 +93,6 @@ static void events_are_of_ranks_of_their_node(void **state)
 	const uint32_t own = 1u << 0 | 1u << 1;
 	uint32_t ranks, events = 0;
 
-	(void)state;
 	ring_arm(&ring, 1);
 	nodes_settle(host);
 	t3_fabric_set_inline_budget(fabric, 0);
@@ -139,21 +139,19 @@ static void accidents_lose_nothing_of(uint64_t seed)
 	host_free(host);
 }
 
-static void accidents_lose_nothing(void **state)
+SEEDS_TEST("accidents lose nothing")
 {
 	uint64_t seed;
 
-	(void)state;
 	for_each_seed(seed, SEEDS) accidents_lose_nothing_of(seed);
 }
 
 /* A queue to the other node that holds a few packets, and loses the rest. */
-static void a_short_queue_loses_nothing(void **state)
+TEST("a short queue loses nothing")
 {
 	struct host *host = connected(4, 2, 7);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 
-	(void)state;
 	nodes_bound(host, 700);
 	reduce(&ring, 1, false);
 	assert_true(nodes_info(host, 0, 1).lost);
@@ -211,11 +209,10 @@ static void a_cut_connection_ends_the_job_of(uint64_t seed)
 	host_free(host);
 }
 
-static void a_cut_connection_ends_the_job(void **state)
+SEEDS_TEST("a cut connection ends the job")
 {
 	uint64_t seed;
 
-	(void)state;
 	for_each_seed(seed, SEEDS) a_cut_connection_ends_the_job_of(seed);
 }
 
@@ -244,22 +241,20 @@ static void a_stopped_node_ends_the_job_of(uint64_t seed)
 	host_free(host);
 }
 
-static void a_stopped_node_ends_the_job(void **state)
+SEEDS_TEST("a stopped node ends the job")
 {
 	uint64_t seed;
 
-	(void)state;
 	for_each_seed(seed, SEEDS) a_stopped_node_ends_the_job_of(seed);
 }
 
 /* Longer than a link's retries, and shorter than the silence that ends the connection: nobody notices. */
-static void a_stop_shorter_than_the_silence_is_no_fault(void **state)
+TEST("a stop shorter than the silence is no fault")
 {
 	struct host *host = connected(4, 2, 3);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	uint32_t i;
 
-	(void)state;
 	ring_arm(&ring, 1);
 	nodes_settle(host);
 	nodes_stop(host, 1, true);
@@ -307,9 +302,8 @@ static uint32_t ticks_to_the_end(uint32_t pings, bool stopped)
 }
 
 /* A node that lives has 8 times 2 ticks. One that says just enough has those of a silence more. */
-static void a_link_gives_up_in_bounded_time(void **state)
+TEST("a link gives up in bounded time")
 {
-	(void)state;
 	assert_int_equal(ticks_to_the_end(1, false), 16);
 	assert_int_equal(ticks_to_the_end(1, true), 16);
 	assert_int_equal(ticks_to_the_end(T3_PEER_STILL, true), 16);
@@ -487,20 +481,18 @@ static void tiles_and_queues_leave_slots(bool by_queue)
 	crowd_end(&c);
 }
 
-static void tiles_and_queues_leave_slots_to_a_store_that_waits(void **state)
+TEST("tiles and queues leave slots to a store that waits")
 {
-	(void)state;
 	tiles_and_queues_leave_slots(false);
 	tiles_and_queues_leave_slots(true);
 }
 
 /* Its slots would be taken one by one, as they become free. */
-static void a_store_lets_one_that_needs_more_go_first(void **state)
+TEST("a store lets one that needs more go first")
 {
 	struct crowd c = crowd_new(false);
 	uint32_t i;
 
-	(void)state;
 	assert_false(store_waits(&c, ONE));
 	while (store_waits(&c, 0)) {
 		assert_true(store_waits(&c, ONE));
@@ -528,21 +520,19 @@ static void a_reset_ends_the_wait(bool by_queue)
 	crowd_end(&c);
 }
 
-static void a_store_that_cannot_be_made_leaves_its_slots(void **state)
+TEST("a store that cannot be made leaves its slots")
 {
-	(void)state;
 	a_reset_ends_the_wait(false);
 	a_reset_ends_the_wait(true);
 }
 
 /* ------------------------------------------------------------- lost devices */
 
-static void a_reset_is_told_to_other_nodes(void **state)
+TEST("a reset is told to other nodes")
 {
 	struct host *host = connected(4, 2, 5);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 
-	(void)state;
 	ring_arm(&ring, 1);
 	nodes_settle(host);
 	t3_dev_reset(host->dev[1].dev);
@@ -554,13 +544,12 @@ static void a_reset_is_told_to_other_nodes(void **state)
 }
 
 /* Where there is no room, packets are lost, and sent again. A reset is told once. */
-static void a_reset_is_told_without_room(void **state)
+TEST("a reset is told without room")
 {
 	struct host *host = connected(2, 2, 5);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	uint64_t lost;
 
-	(void)state;
 	ring_arm(&ring, 1);
 	nodes_settle(host);
 	nodes_bound(host, 0);
@@ -575,13 +564,12 @@ static void a_reset_is_told_without_room(void **state)
 }
 
 /* Nothing was under way, so no verdict of a packet tells them. */
-static void a_cut_connection_ends_who_waits(void **state)
+TEST("a cut connection ends spaces that wait")
 {
 	struct host *host = connected(4, 2, 5);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	uint32_t rank;
 
-	(void)state;
 	ring_arm(&ring, 1);
 	nodes_settle(host);
 	nodes_cut(host, 0, 1);
@@ -616,28 +604,25 @@ static void news_spares(uint32_t resets)
 	host_free(host);
 }
 
-static void a_space_after_the_reset_is_spared(void **state)
+TEST("a space after the reset is spared")
 {
-	(void)state;
 	news_spares(0);
 }
 
-static void a_later_space_is_spared(void **state)
+TEST("a later space is spared")
 {
-	(void)state;
 	news_spares(1);
 }
 
 /* ------------------------------------------------------- what is not allowed */
 
-static void only_local_ranks_have_devices_and_faults(void **state)
+TEST("only local ranks have devices and faults")
 {
 	struct host *host = connected(4, 2, 1);
 	struct t3_dev *dev = host->dev[0].dev;
 	struct t3_cmd_inject link = { .kind = T3_INJECT_LINK_DOWN, .rank = 2, .peer = 1 };
 	struct t3_cmd_inject dma = { .kind = T3_INJECT_FAIL_DMA, .rank = 2, .nth = 1, .count = 1 };
 
-	(void)state;
 	t3_dev_detach(dev);
 	assert_int_equal(t3_dev_attach(dev, nodes_fabric(host, 0), 2), T3_ATTACH_REMOTE);
 	assert_int_equal(t3_dev_attach(dev, nodes_fabric(host, 0), 0), T3_ATTACH_OK);
@@ -651,7 +636,7 @@ static void only_local_ranks_have_devices_and_faults(void **state)
 /* --------------------------------------------------------------- timed runs */
 
 /* Each node begins when its own ranks have: counters are those of one node, and of `t3 sim`. */
-static void each_node_computes_a_timed_run(void **state)
+TEST("each node computes a timed run")
 {
 	struct host *host = connected(5, 3, 1);
 	struct gang gang = gang_of(host);
@@ -660,7 +645,6 @@ static void each_node_computes_a_timed_run(void **state)
 	struct run run = run_of(&setup);
 	uint32_t r;
 
-	(void)state;
 	for (r = 5; r-- > 2;)
 		gang.index[r] = run_submit(&gang.q[r], &run);
 	nodes_settle(host);
@@ -677,7 +661,7 @@ static void each_node_computes_a_timed_run(void **state)
 }
 
 /* It fails on the node of that rank alone. */
-static void a_reset_ends_the_timed_run_of_its_node(void **state)
+TEST("a reset ends the timed run of its node")
 {
 	struct host *host = connected(4, 2, 1);
 	struct gang gang = gang_of(host);
@@ -686,7 +670,6 @@ static void a_reset_ends_the_timed_run_of_its_node(void **state)
 	struct run run = run_of(&setup);
 	uint32_t r;
 
-	(void)state;
 	nodes_stop(host, 1, true);
 	t3_fabric_set_inline_budget(nodes_fabric(host, 3), 0);
 	gang_submit(&gang, &run);
@@ -699,34 +682,4 @@ static void a_reset_ends_the_timed_run_of_its_node(void **state)
 	queue_expect(&gang.q[2], gang.index[2], T3_DESC_GANG, 3);
 	assert_true(run_untouched(&gang.q[2]));
 	host_free(host);
-}
-
-#define SEEDS_TEST(name) cmocka_unit_test_setup_teardown(name, NULL, seeds_report)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		SEEDS_TEST(sums_and_counts_are_those_of_one_node),
-		cmocka_unit_test(doorbells_work_over_nodes),
-		cmocka_unit_test(events_are_of_ranks_of_their_node),
-		SEEDS_TEST(accidents_lose_nothing),
-		cmocka_unit_test(a_short_queue_loses_nothing),
-		SEEDS_TEST(a_cut_connection_ends_the_job),
-		SEEDS_TEST(a_stopped_node_ends_the_job),
-		cmocka_unit_test(a_stop_shorter_than_the_silence_is_no_fault),
-		cmocka_unit_test(a_link_gives_up_in_bounded_time),
-		cmocka_unit_test(tiles_and_queues_leave_slots_to_a_store_that_waits),
-		cmocka_unit_test(a_store_lets_one_that_needs_more_go_first),
-		cmocka_unit_test(a_store_that_cannot_be_made_leaves_its_slots),
-		cmocka_unit_test(a_reset_is_told_to_other_nodes),
-		cmocka_unit_test(a_reset_is_told_without_room),
-		cmocka_unit_test(a_cut_connection_ends_who_waits),
-		cmocka_unit_test(a_space_after_the_reset_is_spared),
-		cmocka_unit_test(a_later_space_is_spared),
-		cmocka_unit_test(only_local_ranks_have_devices_and_faults),
-		cmocka_unit_test(each_node_computes_a_timed_run),
-		cmocka_unit_test(a_reset_ends_the_timed_run_of_its_node),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "node/node.h"
 #include "nodes.h"
 #include "ring.h"
+#include "test.h"
 
 #define SPACE 3u
 
@@ -45,7 +46,7 @@ static uint64_t injected(struct host *host)
 /* -------------------------------------------------------- links between nodes */
 
 /* Each fault of a packet acts on the way to another node, and the link repairs it. */
-static void faults_of_packets_act_between_nodes(void **state)
+TEST("faults of packets act between nodes")
 {
 	static const struct {
 		uint32_t kind;
@@ -61,7 +62,6 @@ static void faults_of_packets_act_between_nodes(void **state)
 	};
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		struct host *host = pair(i);
 		struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
@@ -89,13 +89,12 @@ static struct t3_cmd_inject counted(uint32_t kind, uint32_t nth, uint32_t count,
 	};
 }
 
-static void a_stall_hits_the_packets_that_it_names(void **state)
+TEST("a stall hits the packets that it names")
 {
 	struct host *host = pair(1);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	const struct nodes_faults *faults = nodes_faults(host, 0, 1);
 
-	(void)state;
 	assert_int_equal(inject(host, counted(T3_INJECT_NODE_STALL, 3, 2, 250)), T3_ADMIN_OK);
 	reduce(&ring, 1);
 	assert_int_equal(faults->count, 2);
@@ -107,13 +106,12 @@ static void a_stall_hits_the_packets_that_it_names(void **state)
 }
 
 /* The other order would draw other packets from the same seed. */
-static void a_stall_comes_before_a_cut_of_the_same_packet(void **state)
+TEST("a stall comes before a cut of the same packet")
 {
 	struct host *host = pair(1);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	const struct nodes_faults *faults = nodes_faults(host, 0, 1);
 
-	(void)state;
 	assert_int_equal(inject(host, counted(T3_INJECT_NODE_CUT, 1, 1, 0)), T3_ADMIN_OK);
 	assert_int_equal(inject(host, counted(T3_INJECT_NODE_STALL, 1, 1, 250)), T3_ADMIN_OK);
 	ring_arm(&ring, 1);
@@ -126,14 +124,13 @@ static void a_stall_comes_before_a_cut_of_the_same_packet(void **state)
 }
 
 /* That packet and all behind it are lost, until there is another connection. */
-static void a_cut_ends_the_connection_before_its_packet(void **state)
+TEST("a cut ends the connection before its packet")
 {
 	struct host *host = pair(1);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	const struct nodes_faults *faults = nodes_faults(host, 0, 1);
 	uint64_t sent;
 
-	(void)state;
 	reduce(&ring, 1);
 	sent = nodes_info(host, 0, 1).sent_packets;
 	assert_int_equal(inject(host, counted(T3_INJECT_NODE_CUT, 2, 1, 0)), T3_ADMIN_OK);
@@ -159,7 +156,7 @@ static void a_cut_ends_the_connection_before_its_packet(void **state)
 	host_free(host);
 }
 
-static void pending_faults_can_be_seen(void **state)
+TEST("pending faults can be seen")
 {
 	struct host *host = pair(1);
 	const struct t3_peer *peer = nodes_peer(host, 0, 1);
@@ -168,7 +165,6 @@ static void pending_faults_can_be_seen(void **state)
 				   chance = counted(T3_INJECT_NODE_RANDOM, 0, 3, 77);
 	uint32_t kind;
 
-	(void)state;
 	for (kind = 0; kind < T3_INJECT_NODE_END + 2; kind++)
 		assert_false(t3_peer_injection(peer, kind, &what));
 	assert_int_equal(inject(host, stall), T3_ADMIN_OK);
@@ -193,7 +189,7 @@ static void pending_faults_can_be_seen(void **state)
 	host_free(host);
 }
 
-static void wrong_faults_of_connections_are_refused(void **state)
+TEST("wrong faults of connections are refused")
 {
 	static const struct {
 		struct t3_cmd_inject what;
@@ -234,7 +230,6 @@ static void wrong_faults_of_connections_are_refused(void **state)
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(*row); i++)
 		assert_int_equal(inject(host, row[i].what), row[i].status);
 	reduce(&ring, 1);
@@ -262,12 +257,11 @@ static struct nodes_faults stalls_of(uint64_t seed, uint32_t order)
 	return faults;
 }
 
-static void the_same_seed_hits_the_same_packets(void **state)
+TEST("the same seed hits the same packets")
 {
 	struct nodes_faults a = stalls_of(5, 1), b = stalls_of(5, 9), c = stalls_of(6, 1);
 	uint32_t i;
 
-	(void)state;
 	assert_true(a.count > 3);
 	assert_memory_equal(&a, &b, sizeof(a));
 	assert_true(memcmp(&a, &c, sizeof(a)));
@@ -276,14 +270,13 @@ static void the_same_seed_hits_the_same_packets(void **state)
 }
 
 /* A chance of cuts alone stalls nothing. */
-static void cuts_come_by_chance(void **state)
+TEST("cuts come by chance")
 {
 	struct host *host = pair(1);
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	const struct nodes_faults *faults = nodes_faults(host, 0, 1);
 	uint32_t epoch = 1;
 
-	(void)state;
 	/* One that is counted and far away lends it no time. */
 	assert_int_equal(inject(host, counted(T3_INJECT_NODE_CUT, 1u << 30, 1, 250)), T3_ADMIN_OK);
 	assert_int_equal(inject(host, counted(T3_INJECT_NODE_RANDOM, 3000, 0, 2)), T3_ADMIN_OK);
@@ -302,20 +295,4 @@ static void cuts_come_by_chance(void **state)
 	assert_true(faults->list[0].cut);
 	assert_int_equal(faults->list[0].ms, 0);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(faults_of_packets_act_between_nodes),
-		cmocka_unit_test(a_stall_hits_the_packets_that_it_names),
-		cmocka_unit_test(a_stall_comes_before_a_cut_of_the_same_packet),
-		cmocka_unit_test(a_cut_ends_the_connection_before_its_packet),
-		cmocka_unit_test(pending_faults_can_be_seen),
-		cmocka_unit_test(wrong_faults_of_connections_are_refused),
-		cmocka_unit_test(the_same_seed_hits_the_same_packets),
-		cmocka_unit_test(cuts_come_by_chance),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

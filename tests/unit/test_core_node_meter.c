@@ -7,6 +7,7 @@
 #include "nodes.h"
 #include "ring.h"
 #include "space/space.h"
+#include "test.h"
 
 #define SPACE 3u
 
@@ -30,13 +31,12 @@ static struct ring armed_ring(struct host *host)
 }
 
 /* A greeting each way, and pings while nothing else happens. */
-static void frames_and_bytes_are_counted(void **state)
+TEST("all frames and bytes are counted")
 {
 	struct host *host = pair();
 	struct t3_peer_info a = nodes_info(host, 0, 1);
 	uint64_t greeting = sizeof(struct t3_frame) + sizeof(struct t3_hello);
 
-	(void)state;
 	assert_int_equal(a.sent, 1);
 	assert_int_equal(a.sent_bytes, greeting);
 	assert_int_equal(a.received_bytes, greeting);
@@ -51,13 +51,12 @@ static void frames_and_bytes_are_counted(void **state)
 	host_free(host);
 }
 
-static void both_ends_agree(void **state)
+TEST("both ends count the same")
 {
 	struct host *host = pair();
 	struct ring ring = armed_ring(host);
 	struct t3_peer_info a, b;
 
-	(void)state;
 	ring_produce(&ring, 0, 1, false);
 	ring_produce(&ring, 1, 1, false);
 	nodes_settle(host);
@@ -74,13 +73,12 @@ static void both_ends_agree(void **state)
 }
 
 /* Where too much waits, a frame is lost: it is not sent, too. */
-static void a_frame_that_is_lost_is_not_sent(void **state)
+TEST("a frame that is lost is not sent")
 {
 	struct host *host = pair();
 	struct ring ring = armed_ring(host);
 	struct t3_peer_info a, b;
 
-	(void)state;
 	nodes_stop(host, 1, true);
 	nodes_bound(host, 0);
 	ring_produce(&ring, 0, 1, false);
@@ -114,13 +112,12 @@ static void exchange(struct host *host, const struct ring *ring, uint32_t epoch,
 	nodes_settle(host);
 }
 
-static void a_round_trip_is_measured(void **state)
+TEST("a round trip is measured")
 {
 	struct host *host = pair();
 	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	struct t3_peer_info info;
 
-	(void)state;
 	assert_int_equal(nodes_info(host, 0, 1).round_trips, 0);
 	exchange(host, &ring, 1, 5000);
 	info = nodes_info(host, 0, 1);
@@ -159,13 +156,12 @@ static void measure(struct host *host, uint32_t sequence, uint64_t ns)
 	answer(peer, &packet);
 }
 
-static void the_mean_follows_and_the_bounds_stay(void **state)
+TEST("the mean follows and the bounds stay")
 {
 	struct host *host = pair();
 	struct t3_peer_info info;
 	uint32_t i;
 
-	(void)state;
 	measure(host, 1, 8000);
 	measure(host, 2, 1600);
 	info = nodes_info(host, 0, 1);
@@ -181,14 +177,13 @@ static void the_mean_follows_and_the_bounds_stay(void **state)
 }
 
 /* Nor is one that answers another packet, or an old incarnation's. */
-static void a_repeated_packet_is_not_measured(void **state)
+TEST("a repeated packet is not measured")
 {
 	struct host *host = pair();
 	struct t3_peer *peer = nodes_peer(host, 0, 1);
 	struct t3_link *link = link_of(host);
 	struct t3_packet packet = packet_of(link, 7), other = packet_of(link, 8);
 
-	(void)state;
 	t3_meter_start(peer, link, &packet);
 	answer(peer, &other);
 	other = packet;
@@ -205,12 +200,11 @@ static void a_repeated_packet_is_not_measured(void **state)
 }
 
 /* Its response is lost with the connection, or with a device's reset. */
-static void a_packet_without_response_does_not_end_the_measuring(void **state)
+TEST("a packet without response does not end the measuring")
 {
 	struct host *host = pair();
 	struct t3_packet lost = packet_of(link_of(host), 7);
 
-	(void)state;
 	t3_meter_start(nodes_peer(host, 0, 1), link_of(host), &lost);
 	measure(host, 8, 999999999);
 	assert_int_equal(nodes_info(host, 0, 1).round_trips, 0);
@@ -225,19 +219,4 @@ static void a_packet_without_response_does_not_end_the_measuring(void **state)
 	measure(host, 10, 60);
 	assert_int_equal(nodes_info(host, 0, 1).rtt_most_ns, 60);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_and_bytes_are_counted),
-		cmocka_unit_test(both_ends_agree),
-		cmocka_unit_test(a_frame_that_is_lost_is_not_sent),
-		cmocka_unit_test(a_round_trip_is_measured),
-		cmocka_unit_test(the_mean_follows_and_the_bounds_stay),
-		cmocka_unit_test(a_repeated_packet_is_not_measured),
-		cmocka_unit_test(a_packet_without_response_does_not_end_the_measuring),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

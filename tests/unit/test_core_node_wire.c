@@ -7,6 +7,7 @@
 #include "nodes.h"
 #include "ring.h"
 #include "seeds.h"
+#include "test.h"
 
 #define SEEDS 40u
 #define SPACE 3u
@@ -71,11 +72,10 @@ static void check_refused(struct t3_hello *h, const char *why)
 	*h = hello();
 }
 
-static void a_greeting_must_be_of_this_fabric(void **state)
+TEST("a greeting must be of this fabric")
 {
 	struct t3_hello h = hello();
 
-	(void)state;
 	check_refused(&h, NULL);
 	h.magic[0] = 'X';
 	check_refused(&h, "no node of a T3 fabric");
@@ -104,12 +104,11 @@ static void a_greeting_must_be_of_this_fabric(void **state)
 }
 
 /* Whatever else a later version has in its greeting, this one can read its number. */
-static void greetings_of_other_versions_have_other_lengths(void **state)
+TEST("greetings of other versions have other lengths")
 {
 	uint8_t body[1024] = T3_HELLO_MAGIC;
 	uint32_t version = 2, length;
 
-	(void)state;
 	memcpy(body + 8, &version, sizeof(version));
 	for (length = 12; length <= sizeof(body); length++) {
 		struct host *host = pair(false);
@@ -119,12 +118,11 @@ static void greetings_of_other_versions_have_other_lengths(void **state)
 	}
 }
 
-static void a_short_greeting_is_refused(void **state)
+TEST("a short greeting is refused")
 {
 	struct t3_hello h = hello();
 	uint32_t length;
 
-	(void)state;
 	for (length = 0; length < sizeof(h); length++) {
 		struct host *host = pair(false);
 
@@ -135,12 +133,11 @@ static void a_short_greeting_is_refused(void **state)
 }
 
 /* Node 1 is told the reason, and says it. */
-static void the_other_node_learns_why(void **state)
+TEST("the other node learns why")
 {
 	struct host *host = pair(true);
 	uint32_t reason;
 
-	(void)state;
 	for (reason = 0; reason < T3_REFUSED_COUNT + 2; reason++) {
 		const char *why = take(host, T3_FRAME_REFUSE, 0, &reason, sizeof(reason));
 
@@ -153,13 +150,12 @@ static void the_other_node_learns_why(void **state)
 }
 
 /* A peer that says nothing, or less than a greeting, forever. */
-static void a_greeting_has_a_time_limit(void **state)
+TEST("a greeting has a time limit")
 {
 	struct host *host = pair(false);
 	uint8_t byte = T3_FRAME_HELLO;
 	uint32_t ticks = 0;
 
-	(void)state;
 	while (!t3_peer_tick(nodes_peer(host, 0, 1))) {
 		if (ticks < 7)
 			assert_null(t3_peer_input(nodes_peer(host, 0, 1), &byte, ticks == 0));
@@ -182,11 +178,10 @@ static struct greeting greeting(void)
 }
 
 /* A host asks how much it must read, and which peer may have said it. */
-static void a_greeting_tells_its_size_and_node(void **state)
+TEST("a greeting tells its size and node")
 {
 	struct greeting g = greeting();
 
-	(void)state;
 	assert_int_equal(t3_greeting_size(&g), T3_GREETING_SIZE);
 	assert_int_equal(t3_greeting_node(&g, T3_GREETING_SIZE), 1);
 	g.body.node = T3_MAX_NODES - 1;
@@ -222,7 +217,7 @@ static uint32_t judged(struct host *host, struct greeting *g)
  * Each bit of it is looked at, and with a wrong identity nothing else: the answer tells a stranger
  * nothing of the fabric, and nothing of how good his guess was.
  */
-static void a_stranger_learns_nothing(void **state)
+TEST("a stranger learns nothing")
 {
 	struct host *host = pair(false);
 	const size_t fabric = offsetof(struct t3_hello, fabric);
@@ -230,7 +225,6 @@ static void a_stranger_learns_nothing(void **state)
 	uint8_t *body = (uint8_t *)&g.body, *guess = (uint8_t *)&blind.body;
 	size_t bit, byte;
 
-	(void)state;
 	assert_int_equal(judged(host, &g), T3_REFUSED_NOT);
 	for (bit = 0; bit < 8 * sizeof(g.body); bit++) {
 		byte = bit / 8;
@@ -254,13 +248,12 @@ static void a_stranger_learns_nothing(void **state)
 }
 
 /* The frame that a host sends before it has a peer is the one that the node sends. */
-static void a_refusal_tells_its_reason(void **state)
+TEST("a refusal tells its reason")
 {
 	struct host *host = pair(false);
 	uint8_t frame[T3_REFUSAL_SIZE];
 	uint32_t reason;
 
-	(void)state;
 	for (reason = T3_REFUSED_MAGIC; reason < T3_REFUSED_COUNT; reason++) {
 		assert_int_equal(t3_refusal_frame(reason, frame), reason != T3_REFUSED_MAGIC);
 		t3_peer_disconnect(nodes_peer(host, 0, 1));
@@ -286,14 +279,13 @@ static bool swallow(void *opaque, const void *data, size_t len, bool may_lose)
 }
 
 /* As many ticks as the configuration says, from the greeting on, however late that was. */
-static void silence_ends_a_connection(void **state)
+TEST("silence ends a connection")
 {
 	static const uint32_t silences[] = { T3_PEER_SILENCE_LEAST, T3_PEER_SILENCE,
 					     T3_PEER_SILENCE_MOST };
 	static const struct t3_peer_ops ops = { .output = swallow };
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		struct host *host = pair(false);
 		struct t3_peer_config config = { .fabric = "one of the tests",
@@ -326,14 +318,13 @@ static void silence_ends_a_connection(void **state)
 /* ------------------------------------------------------------------- frames */
 
 /* Where it is allowed, and once. What follows on the first way is no frame. */
-static void frames_may_move(void **state)
+TEST("frames may move")
 {
 	static const struct t3_frame two[2] = { { .type = T3_FRAME_MOVE }, { .type = 0xff } };
 	struct host *host = pair(false);
 	struct t3_peer *peer = nodes_peer(host, 0, 1);
 	struct t3_hello h = hello();
 
-	(void)state;
 	t3_peer_allow_move(peer);
 	assert_false(t3_peer_move(peer));
 	assert_non_null(strstr(take(host, T3_FRAME_MOVE, 0, NULL, 0), "before the greeting"));
@@ -358,11 +349,10 @@ static void frames_may_move(void **state)
 }
 
 /* A node that moves says so to a node that allowed it, also where pings are lost for want of room. */
-static void a_node_moves_its_frames(void **state)
+TEST("a node moves its frames")
 {
 	struct host *host = pair(true);
 
-	(void)state;
 	nodes_bound(host, 0);
 	while (!nodes_info(host, 0, 1).lost)
 		assert_null(t3_peer_tick(nodes_peer(host, 0, 1)));
@@ -374,7 +364,7 @@ static void a_node_moves_its_frames(void **state)
 	host_free(host);
 }
 
-static void frames_have_types_flags_and_lengths(void **state)
+TEST("frames have types, flags and lengths")
 {
 	static const struct {
 		uint32_t type, flags, length;
@@ -401,7 +391,6 @@ static void frames_have_types_flags_and_lengths(void **state)
 	static const uint8_t body[2000];
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct host *host = pair(true);
 		const char *why = take(host, wrong[i].type, wrong[i].flags, body, wrong[i].length);
@@ -413,7 +402,7 @@ static void frames_have_types_flags_and_lengths(void **state)
 	}
 }
 
-static void nothing_comes_before_the_greeting(void **state)
+TEST("nothing comes before the greeting")
 {
 	static const uint8_t body[64];
 	static const uint32_t length[] = { [T3_FRAME_PACKET] = 64,
@@ -422,7 +411,6 @@ static void nothing_comes_before_the_greeting(void **state)
 					   [T3_FRAME_PING] = 0 };
 	uint32_t type;
 
-	(void)state;
 	for (type = T3_FRAME_PACKET; type <= T3_FRAME_PING; type++) {
 		struct host *host = pair(false);
 
@@ -440,12 +428,11 @@ static bool may_send(uint32_t src, uint32_t dst)
 	return (src == 2 && dst == 1) || (src == 3 && dst == 0);
 }
 
-static void a_node_speaks_for_its_own_links_alone(void **state)
+TEST("a node speaks for its own links alone")
 {
 	struct host *host = pair(true);
 	uint32_t src, dst;
 
-	(void)state;
 	for (src = 0; src < 40; src++)
 		for (dst = 0; dst < 40; dst++) {
 			struct t3_packet packet = { .src_rank = (uint16_t)src,
@@ -464,13 +451,12 @@ static void a_node_speaks_for_its_own_links_alone(void **state)
 	host_free(host);
 }
 
-static void lengths_and_statuses_are_checked(void **state)
+TEST("lengths and statuses are checked")
 {
 	struct host *host = pair(true);
 	struct t3_packet packet = { .src_rank = 2, .dst_rank = 1, .length = 4 };
 	struct t3_remote_response response = { .src = 1, .dst = 2, .status = T3_NAK_KEY_LIMIT };
 
-	(void)state;
 	assert_non_null(strstr(take(host, T3_FRAME_PACKET, 0, &packet, 64), "contradicts"));
 	packet.length = 0xffffffc0;
 	assert_non_null(strstr(take(host, T3_FRAME_PACKET, 0, &packet, 64), "contradicts"));
@@ -496,12 +482,11 @@ static bool answered(struct host *host, uint32_t incarnation, uint32_t sequence)
 	return nodes_info(host, 0, 1).sent > sent;
 }
 
-static void the_newest_incarnation_counts(void **state)
+TEST("the newest incarnation counts")
 {
 	struct host *host = pair(true);
 	struct host_dev *d = &host->dev[1];
 
-	(void)state;
 	assert_false(answered(host, 5, 1)); /* ahead */
 	assert_true(answered(host, 5, 0));
 	assert_true(answered(host, 5, 1));
@@ -518,13 +503,12 @@ static void the_newest_incarnation_counts(void **state)
 	host_free(host);
 }
 
-static void a_corrupt_packet_is_counted_alone(void **state)
+TEST("a corrupt packet is counted alone")
 {
 	struct host *host = pair(true);
 	struct t3_packet packet = { .src_rank = 2, .dst_rank = 1, .incarnation = 9 };
 	uint64_t sent = nodes_info(host, 0, 1).sent;
 
-	(void)state;
 	assert_null(take(host, T3_FRAME_PACKET, T3_FRAME_CORRUPT, &packet, 64));
 	assert_int_equal(nodes_info(host, 0, 1).sent, sent);
 	assert_int_equal(host_counter(&host->dev[1], T3_COUNTER_LINK_ERRORS), 1);
@@ -534,7 +518,7 @@ static void a_corrupt_packet_is_counted_alone(void **state)
 
 /* ------------------------------------------------------------- configuration */
 
-static void wrong_peers_are_refused(void **state)
+TEST("wrong peers are refused")
 {
 	struct host *host = pair(false);
 	const struct t3_peer_config right = {
@@ -544,7 +528,6 @@ static void wrong_peers_are_refused(void **state)
 	struct t3_fabric *fabric = nodes_fabric(host, 0);
 	static const struct t3_peer_ops ops;
 
-	(void)state;
 	assert_null(t3_peer_new(fabric, &c, &ops, NULL)); /* they have a peer */
 	t3_peer_free(nodes_peer(host, 0, 1));
 	c.nodes = 1;
@@ -573,12 +556,11 @@ static void wrong_peers_are_refused(void **state)
 	host_free(host);
 }
 
-static void remote_ranks_are_some_of_the_fabrics(void **state)
+TEST("remote ranks are some of the fabrics")
 {
 	static const struct t3_fabric_ops ops;
 	struct t3_fabric_config config = { .topology = T3_TOPOLOGY_RING, .ranks = 4, .id = 1 };
 
-	(void)state;
 	config.remote = 0x10;
 	assert_null(t3_fabric_new(&config, &ops, NULL));
 	config.remote = 0xf;
@@ -671,38 +653,9 @@ static void hostile_of(uint64_t seed)
 	host_free(host);
 }
 
-static void a_hostile_node_breaks_nothing(void **state)
+TEST_WITH("a hostile node breaks nothing", NULL, seeds_report)
 {
 	uint64_t seed;
 
-	(void)state;
 	for_each_seed(seed, SEEDS) hostile_of(seed);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_greeting_must_be_of_this_fabric),
-		cmocka_unit_test(greetings_of_other_versions_have_other_lengths),
-		cmocka_unit_test(a_short_greeting_is_refused),
-		cmocka_unit_test(the_other_node_learns_why),
-		cmocka_unit_test(a_greeting_has_a_time_limit),
-		cmocka_unit_test(frames_may_move),
-		cmocka_unit_test(a_node_moves_its_frames),
-		cmocka_unit_test(a_greeting_tells_its_size_and_node),
-		cmocka_unit_test(a_stranger_learns_nothing),
-		cmocka_unit_test(a_refusal_tells_its_reason),
-		cmocka_unit_test(silence_ends_a_connection),
-		cmocka_unit_test(frames_have_types_flags_and_lengths),
-		cmocka_unit_test(nothing_comes_before_the_greeting),
-		cmocka_unit_test(a_node_speaks_for_its_own_links_alone),
-		cmocka_unit_test(lengths_and_statuses_are_checked),
-		cmocka_unit_test(the_newest_incarnation_counts),
-		cmocka_unit_test(a_corrupt_packet_is_counted_alone),
-		cmocka_unit_test(wrong_peers_are_refused),
-		cmocka_unit_test(remote_ranks_are_some_of_the_fabrics),
-		cmocka_unit_test_setup_teardown(a_hostile_node_breaks_nothing, NULL, seeds_report),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,15 +6,15 @@
 #include "host.h"
 #include "ring.h"
 #include "space/space_private.h"
+#include "test.h"
 
 /* Forward by POISON, backward by STATE, around the whole ring. */
-static void test_fault_travels(void **state)
+TEST("a fault travels around the ring both ways")
 {
 	struct host *host = host_ring(4);
 	struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 	uint32_t kind;
 
-	(void)state;
 	ring_arm(&ring, 1);
 	host_store(&host->dev[1], 0, 0x3f00, 0, 4);
 	host_expect_cpu_fault(&host->dev[1], 0, T3_FAULT_UNMAPPED, HOST_NONE32, HOST_NONE32,
@@ -30,12 +30,11 @@ static void test_fault_travels(void **state)
 }
 
 /* A rank that is not armed yet learns of it when it arms. IDLE is no fault. */
-static void test_fault_before_arming(void **state)
+TEST("a fault before arming is learnt at arming")
 {
 	struct host *host = host_ring(4);
 	struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 
-	(void)state;
 	host_arm(&host->dev[1], 0, 1);
 	host_store(&host->dev[1], 0, 0, 0, 4); /* NOT_ARMED */
 	host_expect(&host->dev[0], 0, T3_SPACE_IDLE, 0);
@@ -52,11 +51,10 @@ static void test_fault_before_arming(void **state)
 }
 
 /* The epoch that it wanted to arm is the first that it does not finish: peers in it fault, too. */
-static void test_fault_in_arming_travels(void **state)
+TEST("a fault in arming travels")
 {
 	struct host *host = host_ring(4);
 
-	(void)state;
 	ring_open(host, 0, T3_DTYPE_I32);
 	host_arm(&host->dev[3], 0, 1);
 	host_space_command(&host->dev[1], T3_CMD_SPACE_DISABLE, 0);
@@ -68,12 +66,11 @@ static void test_fault_in_arming_travels(void **state)
 }
 
 /* One that was never armed ends all epochs, also those far from its own 0. */
-static void test_fresh_leaves_late_epoch(void **state)
+TEST("a fresh space that leaves ends late epochs")
 {
 	static const uint32_t epochs[] = { 1, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff };
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 5; i++) {
 		struct host *host = host_ring(4);
 
@@ -170,11 +167,10 @@ static struct host *leave_the_last(enum leaving how, uint32_t epoch)
 }
 
 /* The next epoch cannot end well. */
-static void test_normal_leaving(void **state)
+TEST("a normal leaving ends the next epoch")
 {
 	uint32_t how;
 
-	(void)state;
 	for (how = 0; how < LEAVINGS; how++) {
 		struct host *host = leave_the_last(how, 1);
 		struct host_dev *last = &host->dev[3];
@@ -189,11 +185,10 @@ static void test_normal_leaving(void **state)
 }
 
 /* The last epoch has no next one, but was finished like the others. */
-static void test_leaving_after_last_epoch(void **state)
+TEST("a leaving after the last epoch harms nobody")
 {
 	uint32_t how;
 
-	(void)state;
 	for (how = 0; how < LEAVINGS; how++) {
 		host_free(leave_the_last(how, 0xfffffffe));
 		host_free(leave_the_last(how, 0xffffffff));
@@ -201,12 +196,11 @@ static void test_leaving_after_last_epoch(void **state)
 }
 
 /* A grant that is revoked after the last epoch was valid for that one, but not for a first one. */
-static void test_revoke_after_last_epoch(void **state)
+TEST("a grant revoked after the last epoch was valid for it")
 {
 	struct host *host = ahead(0xffffffff, T3_SPACE_IDLE, false);
 	struct host_dev *a = &host->dev[0];
 
-	(void)state;
 	host_arm(a, 0, 0xffffffff);
 	host_index_command(&host->dev[1], T3_CMD_IMPORT_CLEAR, 0, 0);
 	host_expect(a, 0, T3_SPACE_ARMED, 0xffffffff);
@@ -219,12 +213,11 @@ static void test_revoke_after_last_epoch(void **state)
 }
 
 /* The target refuses a question of the space before its RESET: the space after it has asked nothing. */
-static void test_stale_response(void **state)
+TEST("a stale response is ignored")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_route(a, 0, 0, b, 0, 0);
@@ -241,12 +234,11 @@ static void test_stale_response(void **state)
 }
 
 /* A target that faulted in a later epoch, of which its source was not told: the grant is newer. */
-static void test_asks_faulted_target(void **state)
+TEST("a source asks a target that has faulted")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_arm(b, 0, 1);
@@ -261,12 +253,11 @@ static void test_asks_faulted_target(void **state)
 }
 
 /* Two grants to one source: the end of one is not the end of the other. */
-static void test_revoke_one_of_two(void **state)
+TEST("one of two grants may be revoked alone")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_route(a, 0, 0, b, 0, 0);
@@ -282,12 +273,11 @@ static void test_revoke_one_of_two(void **state)
 }
 
 /* A second grant for the same import after the first was cleared. */
-static void test_grant_again(void **state)
+TEST("a cleared grant may be given again")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_connect(a, b, 0);
@@ -305,12 +295,11 @@ static void test_grant_again(void **state)
  * As above, after any number of events. The source may hear of the first grant's end only after it
  * has the second one, for which it must not take it.
  */
-static void test_grant_again_early(void **state)
+TEST("a grant given again early is not taken for the old one")
 {
 	struct t3_cmd_import_set cmd = { .src_space = 0, .op_mask = 15, .segment_mask = 1 };
 	uint32_t events, status, refused = 0;
 
-	(void)state;
 	for (events = 0; events < 6; events++) {
 		struct host *host = host_ring(2);
 		struct host_dev *a = &host->dev[0], *b = &host->dev[1];
@@ -340,13 +329,12 @@ static void test_grant_again_early(void **state)
 }
 
 /* What is under way to a source does not concern another one. */
-static void test_grant_to_another_at_once(void **state)
+TEST("a grant to another source is free at once")
 {
 	struct t3_cmd_import_set cmd = { .src_space = 1, .op_mask = 15, .segment_mask = 1 };
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 
-	(void)state;
 	host_space(a, 0);
 	cmd.src_generation = host_space(a, 1);
 	host_space(b, 0);
@@ -361,14 +349,13 @@ static void test_grant_to_another_at_once(void **state)
 }
 
 /* The first source is still to hear of the first grant, though another one had the entry since. */
-static void test_grant_again_after_another(void **state)
+TEST("a grant waits for the first source's end")
 {
 	struct t3_cmd_import_set cmd = { .op_mask = 15, .segment_mask = 1 };
 	struct host *host = host_ring(3);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1], *c = &host->dev[2];
 	uint32_t first = host_space(a, 0), second = host_space(c, 0);
 
-	(void)state;
 	host_space(b, 0);
 	host_connect(a, b, 0);
 	host_drain(host);
@@ -389,7 +376,7 @@ static void test_grant_again_after_another(void **state)
 }
 
 /* A target that depends on no other may be ahead. It refuses the updates, so nothing hangs. */
-static void test_target_is_ahead(void **state)
+TEST("a target that is ahead refuses the updates")
 {
 	static const struct {
 		uint32_t epoch, state, nak;
@@ -403,7 +390,6 @@ static void test_target_is_ahead(void **state)
 	};
 	uint32_t i, late;
 
-	(void)state;
 	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++)
 		for (late = 0; late < 2; late++) {
 			struct host *host = ahead(list[i].epoch, list[i].state, late);
@@ -416,12 +402,11 @@ static void test_target_is_ahead(void **state)
 		}
 }
 
-static void test_target_is_behind(void **state)
+TEST("a target that is behind is waited for")
 {
 	static const uint32_t epochs[] = { 2, 0x80000000, 0x80000002, 0xffffffff };
 	uint32_t i, behind, late;
 
-	(void)state;
 	for (i = 0; i < 4; i++)
 		for (behind = 0; behind < 2; behind++)
 			for (late = 0; late < 2; late++) {
@@ -485,12 +470,11 @@ static void cut(struct host *host, uint32_t events, bool detach)
 	}
 }
 
-static void test_cut(void **state)
+TEST("a cut at any event ends both sides")
 {
 	struct host *host = host_ring(3);
 	uint32_t events;
 
-	(void)state;
 	for (events = 0; events < 160; events += 3) {
 		cut(host, events, false);
 		cut(host, events + 1, true);
@@ -499,12 +483,11 @@ static void test_cut(void **state)
 }
 
 /* DISABLE in the middle, at each event: QUIESCED always comes, and nothing after it. */
-static void test_disable_anywhere(void **state)
+TEST("a space can be disabled at any event")
 {
 	struct host *host = host_ring(3);
 	uint32_t events;
 
-	(void)state;
 	for (events = 0; events < 160; events += 5) {
 		struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 		uint32_t r;
@@ -524,30 +507,4 @@ static void test_disable_anywhere(void **state)
 			host_destroy(&host->dev[r], 0);
 	}
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fault_travels),
-		cmocka_unit_test(test_fault_before_arming),
-		cmocka_unit_test(test_fault_in_arming_travels),
-		cmocka_unit_test(test_fresh_leaves_late_epoch),
-		cmocka_unit_test(test_normal_leaving),
-		cmocka_unit_test(test_leaving_after_last_epoch),
-		cmocka_unit_test(test_revoke_after_last_epoch),
-		cmocka_unit_test(test_stale_response),
-		cmocka_unit_test(test_asks_faulted_target),
-		cmocka_unit_test(test_revoke_one_of_two),
-		cmocka_unit_test(test_grant_again),
-		cmocka_unit_test(test_grant_again_early),
-		cmocka_unit_test(test_grant_to_another_at_once),
-		cmocka_unit_test(test_grant_again_after_another),
-		cmocka_unit_test(test_target_is_ahead),
-		cmocka_unit_test(test_target_is_behind),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_disable_anywhere),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

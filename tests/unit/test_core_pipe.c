@@ -4,6 +4,7 @@
 
 #include "host.h"
 #include "t3_pipe.h"
+#include "test.h"
 
 struct pipes {
 	uint8_t *memory;
@@ -49,14 +50,13 @@ static void pass(struct pipes *p, uint32_t bytes)
 }
 
 /* Also where an index passes 2^32 and the bytes begin anew. */
-static void test_order(void **state)
+TEST("bytes come in order where an index wraps")
 {
 	struct pipes p = pipes_new(1);
 	uint64_t random = 1;
 	uint32_t sent = 0, taken = 0, turn;
 	uint8_t part[3000];
 
-	(void)state;
 	p.writer.index = p.writer.own->index = 0xfffff000;
 	p.reader.index = p.reader.own->index = 0xfffff000;
 	for (turn = 0; turn < 3000; turn++) {
@@ -82,12 +82,11 @@ static void test_order(void **state)
 }
 
 /* The bytes that come are whole up to the memory's end, and the pipes do not meet. */
-static void test_ends(void **state)
+TEST("bytes at the end of the memory are whole")
 {
 	struct pipes p = pipes_new(0);
 	uint8_t *all = malloc(T3_PIPE_SIZE);
 
-	(void)state;
 	assert_non_null(all);
 	memset(all, 0xff, T3_PIPE_SIZE);
 	pass(&p, 1000);
@@ -104,12 +103,11 @@ static void test_ends(void **state)
 }
 
 /* One that sleeps is woken once, and a writer when half of the pipe is free. */
-static void test_sleep(void **state)
+TEST("a sleeper is woken once")
 {
 	struct pipes p = pipes_new(0);
 	uint8_t *half = calloc(1, T3_PIPE_SIZE / 2);
 
-	(void)state;
 	assert_non_null(half);
 	assert_false(t3_pipe_write(&p.writer, half, 8));
 	t3_pipe_sleep(&p.reader);
@@ -128,7 +126,7 @@ static void test_sleep(void **state)
 }
 
 /* The other side of each has any index: what is impossible is told, and nothing leaves the memory. */
-static void test_wrong_indices(void **state)
+TEST("wrong indices of the other side are told")
 {
 	static const uint32_t index[] = { 0,
 					  1,
@@ -142,7 +140,6 @@ static void test_wrong_indices(void **state)
 	struct pipes p = pipes_new(1);
 	uint32_t i, bytes;
 
-	(void)state;
 	pass(&p, 100);
 	for (i = 0; i < sizeof(index) / sizeof(*index); i++) {
 		const uint8_t *data;
@@ -160,11 +157,10 @@ static void test_wrong_indices(void **state)
 }
 
 /* A side's own index in the memory is not believed either. */
-static void test_own_index_is_kept_apart(void **state)
+TEST("a side keeps its own index apart")
 {
 	struct pipes p = pipes_new(0);
 
-	(void)state;
 	pass(&p, 64);
 	p.reader.own->index = 32;
 	p.writer.own->index = 48;
@@ -174,17 +170,4 @@ static void test_own_index_is_kept_apart(void **state)
 	t3_pipe_take(&p.reader, 16);
 	assert_int_equal(p.reader.own->index, 80);
 	free(p.memory);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_sleep),
-		cmocka_unit_test(test_wrong_indices),
-		cmocka_unit_test(test_own_index_is_kept_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

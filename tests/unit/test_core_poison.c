@@ -2,6 +2,7 @@
 /* Poisoned device memory: who meets it, and who does not. SPEC.md section 9.2. */
 #include "host.h"
 #include "space/space_private.h"
+#include "test.h"
 
 static uint32_t poison(struct host_dev *d, uint64_t address, uint64_t bytes)
 {
@@ -92,11 +93,10 @@ static void scene_close(struct scene *s)
 }
 
 /* Any update over a poisoned byte, of any op; its neighbour in another granule is good. */
-static void test_store(void **state)
+TEST("an update over a poisoned byte faults")
 {
 	uint32_t op;
 
-	(void)state;
 	for (op = 0; op < T3_OP_COUNT; op++) {
 		struct scene s = scene_open(T3_SEG_LOCAL, op, T3_INIT_KEEP);
 
@@ -112,12 +112,11 @@ static void test_store(void **state)
 }
 
 /* IDENTITY fills the segment when it is armed; after that only an update's own bytes matter. */
-static void test_init(void **state)
+TEST("IDENTITY meets poison at arming alone")
 {
 	struct t3_cmd_seg_map map = host_segment(1, 1, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 	uint32_t init, late;
 
-	(void)state;
 	for (init = 0; init < 4; init++) {
 		struct host *host = host_ring(2);
 		struct host_dev *d = &host->dev[0];
@@ -144,11 +143,10 @@ static void test_init(void **state)
 }
 
 /* The staged source, or the target, of a doorbell. */
-static void test_doorbell(void **state)
+TEST("a doorbell meets poison at either end")
 {
 	uint32_t target;
 
-	(void)state;
 	for (target = 0; target < 2; target++) {
 		struct scene s = scene_open(T3_SEG_LOCAL, T3_OP_ADD, T3_INIT_KEEP);
 		uint64_t slot = (uint64_t)(host_slot(s.a, 1, 1, 1) - s.a->memory);
@@ -167,11 +165,10 @@ static void test_doorbell(void **state)
 }
 
 /* The record of a tile, by store and by doorbell, on segments of each kind. */
-static void test_record(void **state)
+TEST("a poisoned record of a tile faults")
 {
 	uint32_t kind, staged;
 
-	(void)state;
 	for (kind = T3_SEG_LOCAL; kind <= T3_SEG_DMA; kind++)
 		for (staged = 0; staged < 2; staged++) {
 			struct scene s = scene_open(kind, T3_OP_ADD, 0);
@@ -189,11 +186,10 @@ static void test_record(void **state)
 }
 
 /* What is to be sent becomes bad between its last update and its turn on the link. */
-static void test_source(void **state)
+TEST("a source that becomes bad before it is sent faults")
 {
 	uint32_t kind, what;
 
-	(void)state;
 	for (kind = T3_SEG_REMOTE; kind <= T3_SEG_DMA; kind++)
 		for (what = 0; what < 2; what++) {
 			bool remote = kind == T3_SEG_REMOTE;
@@ -214,11 +210,10 @@ static void test_source(void **state)
 		}
 }
 
-static void test_read(void **state)
+TEST("a read meets poison in its own granules alone")
 {
 	struct scene s = scene_open(T3_SEG_LOCAL, T3_OP_ADD, T3_INIT_KEEP);
 
-	(void)state;
 	memset(s.a->memory + MEMORY, 0x22, 128);
 	poison(s.a, MEMORY, 64);
 	assert_int_equal(host_load(s.a, 1, SEGMENT + 64, 8), 0x2222222222222222ull);
@@ -229,12 +224,11 @@ static void test_read(void **state)
 }
 
 /* A space that is FAULTED can be read: it records what such a read meets. */
-static void test_read_after_fault(void **state)
+TEST("a read of a faulted space records its poison")
 {
 	struct scene s = scene_open(T3_SEG_LOCAL, T3_OP_ADD, T3_INIT_KEEP);
 	const struct t3_event_area *area = host_area(s.a, 1);
 
-	(void)state;
 	host_store(s.a, 1, 0x3f00, 0, 4);
 	poison(s.a, MEMORY, 64);
 	host_store(s.a, 1, SEGMENT, 1, 4); /* is dropped, and so no use */
@@ -249,12 +243,11 @@ static void test_read_after_fault(void **state)
 }
 
 /* An arriving update: the target faults and the source is told why. */
-static void test_arrival(void **state)
+TEST("an arriving update that meets poison faults both ends")
 {
 	struct scene s = scene_open(T3_SEG_REMOTE, T3_OP_ADD, 0);
 	struct t3_fault_record want = { T3_FAULT_POISON, 0, 1, HOST_NONE32, SEGMENT, 0, 0, 0 };
 
-	(void)state;
 	poison(s.b, MEMORY, 64);
 	host_store(s.a, 1, SEGMENT, 1, 4);
 	host_expect_fault(s.b, 1, &want);
@@ -271,13 +264,12 @@ static void test_arrival(void **state)
 }
 
 /* The address is that of the first hit until software clears POISON. */
-static void test_latch(void **state)
+TEST("the latch keeps the first address until it is cleared")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *d = &host->dev[0];
 	uint32_t s;
 
-	(void)state;
 	host_set(d, T3_REG_ERROR_ENABLE, T3_ERROR_POISON, 4);
 	for (s = 1; s <= 3; s++) {
 		host_space(d, s);
@@ -336,7 +328,7 @@ static uint32_t ranges(const bool *bad)
 	return count;
 }
 
-static void test_set(void **state)
+TEST("the set has exactly the poisoned granules")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *d = &host->dev[0];
@@ -344,7 +336,6 @@ static void test_set(void **state)
 	uint64_t random = 7;
 	uint32_t round, full = 0;
 
-	(void)state;
 	for (round = 0; round < 3000; round++) {
 		uint32_t first = host_below(&random, GRANULES);
 		uint32_t count = 1 + host_below(&random, 2), i;
@@ -372,17 +363,4 @@ static void test_set(void **state)
 	memset(bad, 0, sizeof(bad));
 	compare(d, bad);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_store),	 cmocka_unit_test(test_init),
-		cmocka_unit_test(test_doorbell), cmocka_unit_test(test_record),
-		cmocka_unit_test(test_source),	 cmocka_unit_test(test_read),
-		cmocka_unit_test(test_arrival),	 cmocka_unit_test(test_latch),
-		cmocka_unit_test(test_set),	 cmocka_unit_test(test_read_after_fault),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Poison that is met on the way: the record of a DMA block, and a queue's stores. */
 #include "queue.h"
+#include "test.h"
 
 #define SPACE	 1u
 #define GRANULE	 64u
@@ -90,11 +91,10 @@ static void produce(struct host *host, enum producer how, uint32_t tile)
  * Four records lie in a granule. That of a block's first tile is poisoned: an update of
  * tile 5, whose own record is good, would have to write it. In blocks of one it does not.
  */
-static void test_block_record(void **state)
+TEST("a poisoned record of a block faults")
 {
 	uint32_t how;
 
-	(void)state;
 	for (how = STORE; how < PRODUCERS; how++) {
 		struct host *host = chain(T3_SEG_DMA, TILES);
 		struct host_dev *a = &host->dev[0];
@@ -150,25 +150,14 @@ static void queue_meets(uint32_t kind, uint64_t address, bool source)
 	host_free(host);
 }
 
-static void test_queue_stores(void **state)
+TEST("stores of a queue meet poison")
 {
 	uint32_t kind;
 
-	(void)state;
 	for (kind = T3_SEG_LOCAL; kind <= T3_SEG_DMA; kind++) {
 		queue_meets(kind, SOURCE + 3 * PER_TILE, true);
 		queue_meets(kind, RECORDS, false);
 		if (kind != T3_SEG_REMOTE)
 			queue_meets(kind, MEMORY + 3 * PER_TILE, false);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_block_record),
-		cmocka_unit_test(test_queue_stores),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "migrate.h"
 #include "queue.h"
 #include "space/space_private.h"
+#include "test.h"
 
 #define MOST	 40000u /* units of work of one piece, with all that belongs to it */
 #define SIZE	 HOST_APERTURE
@@ -53,7 +54,7 @@ static void expect_bytes(struct host_dev *d, uint8_t value, uint32_t bytes)
 }
 
 /* No event does more than a piece, however the segment is cut. */
-static void test_pieces_are_bounded(void **state)
+TEST("pieces of the preparation are bounded")
 {
 	static const struct {
 		uint32_t row_bytes, tile_rows, tile_bytes;
@@ -64,7 +65,6 @@ static void test_pieces_are_bounded(void **state)
 	};
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		struct host *host = host_paused(1);
 		struct host_dev *d = &host->dev[0];
@@ -92,7 +92,7 @@ static void test_pieces_are_bounded(void **state)
 }
 
 /* An update that comes too early is refused, and no source is told to send one. */
-static void test_peers_wait(void **state)
+TEST("peers wait for the end of the preparation")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
@@ -100,7 +100,6 @@ static void test_peers_wait(void **state)
 	struct t3_cmd_seg_map source = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_STORE, T3_DTYPE_U8);
 	uint32_t i;
 
-	(void)state;
 	open_space(a, 0, 0, 1);
 	open_space(b, 0, 0, 1);
 	host_map(b, &target);
@@ -124,14 +123,13 @@ static void test_peers_wait(void **state)
 }
 
 /* Targets that are ready do not arm a source whose own memory is not. */
-static void test_source_is_not_ready(void **state)
+TEST("a source that is not prepared does not arm")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_cmd_seg_map target = wide(0, 64, 1024, 16, 1024);
 	uint32_t waited = 0;
 
-	(void)state;
 	open_space(a, 0, 0, 1);
 	open_space(b, 0, 0, 64);
 	host_map(b, &target);
@@ -151,7 +149,7 @@ static void test_source_is_not_ready(void **state)
 }
 
 /* Counts of an earlier user are not visible, before and after. */
-static void test_stale_records(void **state)
+TEST("stale records are not visible")
 {
 	struct host *host = host_paused(1);
 	struct host_dev *d = &host->dev[0];
@@ -159,7 +157,6 @@ static void test_stale_records(void **state)
 	struct t3_tile_record old = { .epoch = 1, .count = 5, .flags = T3_TILE_READY };
 	uint32_t i;
 
-	(void)state;
 	open_space(d, 0, 0, 1);
 	host_map(d, &map);
 	for (i = 0; i < COUNT; i++)
@@ -177,7 +174,7 @@ static void test_stale_records(void **state)
 }
 
 /* A client that arms large spaces repeatedly leaves the others their share of the engine. */
-static void test_shares(void **state)
+TEST("a client that arms often leaves others their share")
 {
 	struct host *host = host_paused(1);
 	struct host_dev *d = &host->dev[0];
@@ -186,7 +183,6 @@ static void test_shares(void **state)
 	struct queue q;
 	uint32_t i, id;
 
-	(void)state;
 	copy.rows = 64;
 	copy.src_pitch = copy.dst_pitch = 4096;
 	args.client = 200;
@@ -216,7 +212,7 @@ static void test_shares(void **state)
 }
 
 /* Spaces of one client get a piece each in turn: a large one does not hold off the next. */
-static void test_turns_in_a_client(void **state)
+TEST("spaces of a client take turns")
 {
 	struct host *host = host_paused(1);
 	struct host_dev *d = &host->dev[0];
@@ -224,7 +220,6 @@ static void test_turns_in_a_client(void **state)
 	struct t3_cmd_seg_map map;
 	uint32_t id;
 
-	(void)state;
 	memset(d->memory, 0x5a, HOST_MEMORY);
 	for (id = 0; id < 2; id++) {
 		map = wide(id, 2, 1024, 16, 1024);
@@ -242,12 +237,11 @@ static void test_turns_in_a_client(void **state)
 }
 
 /* What ends a preparation, whoever does it: the lists hold nothing that has gone. */
-static void test_ends(void **state)
+TEST("an ended preparation leaves nothing behind")
 {
 	static const uint32_t ends[] = { T3_CMD_SPACE_DISABLE, T3_CMD_SPACE_RESET };
 	uint32_t i, pieces;
 
-	(void)state;
 	for (i = 0; i < 4; i++)
 		for (pieces = 0; pieces < 3; pieces++) {
 			struct host *host = host_paused(1);
@@ -278,13 +272,12 @@ static void test_ends(void **state)
 }
 
 /* Poison that is met in the middle ends it, with the place. */
-static void test_poison(void **state)
+TEST("poison ends the preparation with its place")
 {
 	struct host *host = host_paused(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_seg_map map = wide(0, 1, 1024, 16, 1024);
 
-	(void)state;
 	open_space(d, 0, 0, 1);
 	host_map(d, &map);
 	host_poison(d, 0x80040, 64);
@@ -320,12 +313,11 @@ static struct host *three_under_way(void)
 }
 
 /* A copy taken after any piece prepares the rest, in as many events. */
-static void test_copies_go_on(void **state)
+TEST("a copied preparation goes on")
 {
 	struct host *whole = three_under_way(), *step = three_under_way(), *copy = host_paused(1);
 	uint32_t events = 0, i;
 
-	(void)state;
 	while (t3_fabric_run(whole->fabric, 1))
 		events++;
 	assert_true(events > 20);
@@ -346,21 +338,4 @@ static void test_copies_go_on(void **state)
 	host_free(whole);
 	host_free(step);
 	host_free(copy);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pieces_are_bounded),
-		cmocka_unit_test(test_peers_wait),
-		cmocka_unit_test(test_source_is_not_ready),
-		cmocka_unit_test(test_stale_records),
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_turns_in_a_client),
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_poison),
-		cmocka_unit_test(test_copies_go_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * Also corrupt records, and host memory that fails while tiles are sent.
  */
 #include "host.h"
+#include "test.h"
 
 #define SPACES 4u
 
@@ -52,11 +53,10 @@ static void expect_arrived(struct host *host, uint32_t s)
 }
 
 /* One space faults with its tiles waiting: first, in the middle, last. */
-static void test_work_is_dropped(void **state)
+TEST("a faulted space's tiles leave the list")
 {
 	uint32_t bad, s;
 
-	(void)state;
 	for (bad = 0; bad < SPACES; bad++) {
 		struct host *host = set_up();
 
@@ -75,12 +75,11 @@ static void test_work_is_dropped(void **state)
 }
 
 /* Two in turn, so that the list's end moves and is used again. */
-static void test_work_end(void **state)
+TEST("the list's end moves as tiles leave it")
 {
 	struct host *host = set_up();
 	struct host_dev *a = &host->dev[0];
 
-	(void)state;
 	host_fill(a, 0, 0, 10);
 	host_fill(a, 1, 0, 11);
 	host_fill(a, 2, 0, 12);
@@ -96,14 +95,13 @@ static void test_work_end(void **state)
 }
 
 /* Round robin: no segment waits for all tiles of another. */
-static void test_round_robin(void **state)
+TEST("segments take turns at the link")
 {
 	struct host *host = set_up();
 	struct host_dev *b = &host->dev[1];
 	uint64_t most, least;
 	uint32_t s;
 
-	(void)state;
 	fill_all(host);
 	do {
 		most = 0;
@@ -120,14 +118,13 @@ static void test_round_robin(void **state)
 }
 
 /* A function reset with control packets queued, in an order that is not the spaces'. */
-static void test_controls_are_dropped(void **state)
+TEST("a reset drops queued control packets")
 {
 	static const uint32_t order[][SPACES] = {
 		{ 0, 1, 2, 3 }, { 3, 2, 1, 0 }, { 2, 0, 3, 1 }, { 1, 3, 0, 2 }
 	};
 	uint32_t i, s;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		struct host *host = set_up();
 		struct host_dev *a = &host->dev[0], *b = &host->dev[1];
@@ -146,11 +143,10 @@ static void test_controls_are_dropped(void **state)
 }
 
 /* RESET, DISABLE, DESTROY before the link had time for the old generation's POISON. */
-static void test_controls_of_old_generation(void **state)
+TEST("control packets of an old generation do no harm")
 {
 	uint32_t steps;
 
-	(void)state;
 	for (steps = 0; steps < 12; steps++) {
 		struct host *host = set_up();
 		struct host_dev *a = &host->dev[0];
@@ -180,13 +176,12 @@ static void test_controls_of_old_generation(void **state)
 }
 
 /* A route can be set again only when its last message has gone. */
-static void test_route_in_use(void **state)
+TEST("a route in use by a message cannot be set")
 {
 	struct host *host = set_up();
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_cmd_route_set cmd = { 0, 0, 1, 0, host_query(b, 0).generation, 0 };
 
-	(void)state;
 	host_space_command(a, T3_CMD_SPACE_RESET, 0);
 	assert_int_equal(host_command(a, T3_CMD_ROUTE_SET, &cmd, sizeof(cmd)), T3_ADMIN_EXISTS);
 	host_drain(host);
@@ -201,12 +196,11 @@ static struct t3_tile_record *record(struct host_dev *d, uint32_t space, uint32_
 }
 
 /* A READY flag that the device did not set: the tile is not sent twice, and nothing hangs. */
-static void test_ready_flag_forged(void **state)
+TEST("a forged READY flag does not send twice")
 {
 	struct host *host = set_up();
 	struct host_dev *a = &host->dev[0];
 
-	(void)state;
 	host_store(a, 0, 0, 1, 8); /* half of tile 0 */
 	record(a, 0, 0)->flags |= T3_TILE_READY;
 	host_fill(a, 1, 0, 11);
@@ -232,12 +226,11 @@ static struct host *remote_tiles(void)
 	return host;
 }
 
-static void test_slot_forged(void **state)
+TEST("a forged slot faults")
 {
 	struct host *host = remote_tiles();
 	struct host_dev *a = &host->dev[0];
 
-	(void)state;
 	record(a, 0, 1)->slot = 2;
 	host_drain(host);
 	host_expect_cpu_fault(a, 0, T3_FAULT_COUNTER, 0, 1, HOST_NONE64);
@@ -247,12 +240,11 @@ static void test_slot_forged(void **state)
 }
 
 /* `consumed` cannot be written while the engine is at work. */
-static void test_consumed_fails(void **state)
+TEST("a failing count of a slot faults the space")
 {
 	struct host *host = remote_tiles();
 	struct host_dev *a = &host->dev[0];
 
-	(void)state;
 	a->fail_after = 1;
 	host_drain(host);
 	assert_int_equal(host_state(a, 0), T3_SPACE_FAULTED);
@@ -262,21 +254,4 @@ static void test_consumed_fails(void **state)
 	assert_int_equal(host_stats(&host->dev[1], 0, 0).remote_bytes, 32); /* two tiles */
 	host_expect_peer_fault(&host->dev[1], 0, T3_FAULT_PEER_POISON, 0);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_work_is_dropped),
-		cmocka_unit_test(test_work_end),
-		cmocka_unit_test(test_round_robin),
-		cmocka_unit_test(test_controls_are_dropped),
-		cmocka_unit_test(test_controls_of_old_generation),
-		cmocka_unit_test(test_route_in_use),
-		cmocka_unit_test(test_ready_flag_forged),
-		cmocka_unit_test(test_slot_forged),
-		cmocka_unit_test(test_consumed_fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

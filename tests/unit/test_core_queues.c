@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queues: life, admin commands, registers, rings, interrupts. SPEC.md 11.1, 11.2. */
 #include "queue.h"
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -33,14 +34,13 @@ static const struct deviation bad_create[] = {
 	{ C(completions), 0xfffffffffffffe20ull, T3_ADMIN_BAD_RANGE },
 };
 
-static void test_create_errors(void **state)
+TEST("each wrong value of a creation is refused")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct queue other = queue_new(d, 1, 0);
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(bad_create); i++) {
 		struct t3_cmd_queue_create good = queue_args(2, 1), cmd = good;
 
@@ -59,12 +59,11 @@ static void test_create_errors(void **state)
 }
 
 /* Rings that end with the last byte of the bus; smallest and largest. */
-static void test_create_limits(void **state)
+TEST("the limits of a creation are accepted")
 {
 	struct host *host = host_ring(1);
 	struct t3_cmd_queue_create cmd = queue_args(63, T3_MAX_PRIORITY);
 
-	(void)state;
 	cmd.ring = 0xfffffffffffffc00ull;
 	cmd.completions = 0xfffffffffffffe00ull;
 	assert_int_equal(host_command(&host->dev[0], T3_CMD_QUEUE_CREATE, &cmd, sizeof(cmd)),
@@ -96,12 +95,11 @@ static void wrap(struct queue *q, uint32_t rounds)
 }
 
 /* The indices wrap: an overrun and an abort bring a queue there. */
-static void test_index_wrap(void **state)
+TEST("the indices of a queue wrap around")
 {
 	struct host *host = host_ring(1);
 	struct queue q = queue_new(&host->dev[0], 0, 0);
 
-	(void)state;
 	q.tail = 0u - 24;
 	queue_ring(&q);
 	queue_abort(&q);
@@ -111,14 +109,13 @@ static void test_index_wrap(void **state)
 	host_free(host);
 }
 
-static void test_interrupts(void **state)
+TEST("a completion interrupts where it was asked to")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_new(d, 33, 0);
 	struct t3_descriptor nop = queue_nop(), irq = queue_nop();
 
-	(void)state;
 	irq.flags = T3_DESC_FLAG_IRQ;
 	host_set(d, T3_REG_QUEUE_VECTOR, 2, 4);
 	queue_submit(&q, &nop);
@@ -147,14 +144,13 @@ static void test_interrupts(void **state)
 }
 
 /* A failure interrupts without the flag; so does an abort's completion. */
-static void test_error_interrupts(void **state)
+TEST("a failure interrupts without being asked")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_new(d, 0, 0);
 	struct t3_descriptor bad = queue_nop(), wait = queue_wait(0, 1);
 
-	(void)state;
 	bad.rows = 1;
 	host_set(d, T3_REG_QUEUE_ENABLE, 1, 4);
 	host_set(d, T3_REG_ERROR_ENABLE, T3_ERROR_QUEUE, 4);
@@ -178,14 +174,13 @@ static void test_error_interrupts(void **state)
 }
 
 /* Data, then the completion's fields, its word, HEAD, the interrupt. */
-static void test_order(void **state)
+TEST("data, completion, head and interrupt come in this order")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_new(d, 0, 0);
 	struct t3_descriptor fill = queue_fill(0x1000, 0x1122334455667788ull, 8);
 
-	(void)state;
 	fill.flags = T3_DESC_FLAG_IRQ;
 	host_set(d, T3_REG_QUEUE_ENABLE, 1, 4);
 	d->watch = 0x1000;
@@ -204,14 +199,13 @@ static void test_order(void **state)
 }
 
 /* Reset at rest, in a wait and in ERROR. All is then like new. */
-static void test_reset(void **state)
+TEST("a reset makes queues like new")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct queue a = queue_new(d, 0, 3), b = queue_new(d, 63, 0);
 	struct t3_descriptor wait = queue_wait(4, 1), irq = queue_nop();
 
-	(void)state;
 	irq.flags = T3_DESC_FLAG_IRQ;
 	host_set(d, T3_REG_QUEUE_ENABLE, 1, 4);
 	host_set(d, T3_REG_QUEUE_VECTOR, 1, 4);
@@ -234,7 +228,7 @@ static void test_reset(void **state)
 }
 
 /* Without a fabric nothing runs. It runs after the device is attached. */
-static void test_detached(void **state)
+TEST("a detached device runs nothing")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *d = &host->dev[1];
@@ -242,7 +236,6 @@ static void test_detached(void **state)
 	struct queue q;
 	uint32_t kicks;
 
-	(void)state;
 	t3_dev_detach(d->dev);
 	q = queue_new(d, 0, 0);
 	queue_submit(&q, &nop);
@@ -256,13 +249,12 @@ static void test_detached(void **state)
 }
 
 /* The queue is looked for first. */
-static void test_no_queue_with_wrong_fields(void **state)
+TEST("a missing queue is told before wrong fields")
 {
 	static const uint32_t opcodes[] = { T3_CMD_QUEUE_ABORT, T3_CMD_QUEUE_DESTROY };
 	struct host *host = host_ring(1);
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(opcodes); i++) {
 		struct t3_cmd_queue cmd = { .queue = 5, .mbz = 1 };
 
@@ -272,14 +264,13 @@ static void test_no_queue_with_wrong_fields(void **state)
 	host_free(host);
 }
 
-static void test_trace_names_what_ended(void **state)
+TEST("the trace names the job that ended")
 {
 	struct host *host = host_ring(1);
 	struct queue q = queue_new(&host->dev[0], 3, 0);
 	struct t3_descriptor nop = queue_nop();
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		queue_submit(&q, &nop);
 		host_drain(host);
@@ -287,22 +278,4 @@ static void test_trace_names_what_ended(void **state)
 		assert_int_equal(host->dev[0].last_completed, i);
 	}
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_create_errors),
-		cmocka_unit_test(test_create_limits),
-		cmocka_unit_test(test_index_wrap),
-		cmocka_unit_test(test_interrupts),
-		cmocka_unit_test(test_error_interrupts),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_reset),
-		cmocka_unit_test(test_no_queue_with_wrong_fields),
-		cmocka_unit_test(test_trace_names_what_ended),
-		cmocka_unit_test(test_detached),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

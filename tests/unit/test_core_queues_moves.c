@@ -2,6 +2,7 @@
 /* Descriptors: each field's checks, each opcode with each operand. SPEC.md 11.3. */
 #include "queue.h"
 #include "ref.h"
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define AT(field)    offsetof(struct t3_descriptor, field)
@@ -97,7 +98,7 @@ static void expect_refused(struct queue *q, const struct t3_descriptor *d, uint3
 	queue_abort(q);
 }
 
-static void test_bad_fields(void **state)
+TEST("each wrong field is refused")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
@@ -105,7 +106,6 @@ static void test_bad_fields(void **state)
 	uint32_t opcode, tried = 0;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(bad); i++)
 		for (opcode = 0; opcode <= T3_DESC_SIGNAL; opcode++) {
 			struct t3_descriptor x = bad[i].rows ? good_rows(opcode) : good(opcode);
@@ -167,13 +167,12 @@ static void try_range(struct host *host, struct queue *q, struct t3_descriptor x
 	queue_expect(q, index, T3_DESC_OK, 0);
 }
 
-static void test_ranges(void **state)
+TEST("ranges end within their memory")
 {
 	struct host *host = host_ring(1);
 	struct queue q = queue_new(&host->dev[0], 0, 0);
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(ranges); i++) {
 		const struct range *r = &ranges[i];
 		struct t3_descriptor x = queue_fill(r->address, 0, r->row_bytes);
@@ -195,13 +194,12 @@ static void test_ranges(void **state)
 }
 
 /* The last byte of the bus is in range; here nothing is behind it. */
-static void test_end_of_bus(void **state)
+TEST("the last byte of the bus is in range")
 {
 	struct host *host = host_ring(1);
 	struct queue q = queue_new(&host->dev[0], 0, 0);
 	struct t3_descriptor x = queue_copy(0, 0u - 64ull, 64);
 
-	(void)state;
 	x.src_kind = T3_LOC_HOST;
 	expect_refused(&q, &x, T3_DESC_HOST_DMA, 0u - 64ull);
 	assert_int_equal(host_get(q.d, T3_REG_DMA_ADDRESS, 8), 0u - 64ull);
@@ -247,14 +245,13 @@ static void update_case(struct queue *q, uint32_t dtype, uint32_t op, uint32_t s
 	assert_memory_equal(q->d->memory, want, sizeof(want));
 }
 
-static void test_update(void **state)
+TEST("updates are right in each type and op")
 {
 	struct host *host = host_ring(1);
 	struct queue q = queue_new(&host->dev[0], 0, 0);
 	uint64_t random = 5, elements = 0;
 	uint32_t dtype, op, shift;
 
-	(void)state;
 	for (dtype = 0; dtype <= T3_DTYPE_BF16; dtype++)
 		for (op = 0; op < T3_OP_COUNT; op++)
 			for (shift = 0; shift < 4; shift++) {
@@ -267,14 +264,13 @@ static void test_update(void **state)
 }
 
 /* Elements of 1 byte can be stored. A source may be its own destination. */
-static void test_update_special(void **state)
+TEST("elements of one byte can be stored")
 {
 	struct host *host = host_ring(1);
 	struct queue q = queue_new(&host->dev[0], 0, 0);
 	struct t3_descriptor x = queue_update(0x1001, 0x2000, 3, T3_OP_STORE, T3_DTYPE_I8);
 	uint32_t i, value;
 
-	(void)state;
 	memcpy(q.d->memory + 0x2000, "abcd", 4);
 	queue_expect(&q, queue_submit(&q, &x), T3_DESC_OK, 0);
 	assert_memory_equal(q.d->memory + 0x1000, "\0abc\0", 5);
@@ -293,14 +289,13 @@ static void test_update_special(void **state)
 }
 
 /* Poison in the second piece of what is read, updated or overwritten: the first stays. */
-static void test_poison(void **state)
+TEST("poison in a later piece leaves the first")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_new(d, 0, 0);
 	struct t3_descriptor x = queue_copy(0x10000, 0, 8192);
 
-	(void)state;
 	memset(d->memory, 1, 8192);
 	host_poison(d, 5120, 64);
 	expect_refused(&q, &x, T3_DESC_POISON, 5120);
@@ -320,15 +315,4 @@ static void test_poison(void **state)
 	x = queue_fill(5184, 0, 64); /* beside it */
 	queue_expect(&q, queue_submit(&q, &x), T3_DESC_OK, 0);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_fields),     cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_end_of_bus),     cmocka_unit_test(test_update),
-		cmocka_unit_test(test_update_special), cmocka_unit_test(test_poison),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Several queues: fences, priorities, fairness, abort, hang, failing host memory. SPEC.md 11. */
 #include "queue.h"
+#include "test.h"
 #include "queue/queue.h" /* t3_queue_hang(): injection calls it */
 
 #define FREE  (HOST_DATA + QUEUE_BUS)
@@ -8,7 +9,7 @@
 
 /* ------------------------------------------------------------------- fences */
 
-static void test_fence_set_wakes(void **state)
+TEST("setting a fence wakes its waits")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
@@ -16,7 +17,6 @@ static void test_fence_set_wakes(void **state)
 	struct queue q[5];
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 5; i++) {
 		q[i] = queue_new(d, i, i % 4);
 		queue_submit(&q[i], i == 4 ? &other : &wait);
@@ -33,14 +33,13 @@ static void test_fence_set_wakes(void **state)
 }
 
 /* A fence never wraps: one that is far below the value has not passed it. */
-static void test_fence_far_below(void **state)
+TEST("a fence far below a value has not passed it")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_descriptor wait = queue_wait(3, HOST_NONE64 - 1);
 	struct queue q = queue_new(d, 0, 0);
 
-	(void)state;
 	queue_set_fence(d, 3, 1);
 	queue_submit(&q, &wait);
 	host_drain(host);
@@ -51,14 +50,13 @@ static void test_fence_far_below(void **state)
 }
 
 /* The fence has reached the value, whatever it is when the engine looks. */
-static void test_fence_lowered(void **state)
+TEST("a fence that was lowered has still been reached")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct t3_descriptor wait = queue_wait(0, 2);
 	struct queue q = queue_new(d, 0, 0);
 
-	(void)state;
 	queue_submit(&q, &wait);
 	host_drain(host);
 	queue_set_fence(d, 0, 2);
@@ -81,7 +79,7 @@ static void run_steps(struct host *host, uint32_t steps)
 
 /* ---------------------------------------------------------------- priorities */
 
-static void test_overtaking(void **state)
+TEST("a high queue overtakes a low one")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
@@ -90,7 +88,6 @@ static void test_overtaking(void **state)
 	struct t3_descriptor shorter = queue_fill(0x200000, 1, 8 * PIECE);
 	uint32_t i;
 
-	(void)state;
 	memset(d->memory, 0x77, 64 * PIECE);
 	queue_submit(&low, &longer);
 	run_steps(host, 6); /* start and 5 pieces */
@@ -110,7 +107,7 @@ static void test_overtaking(void **state)
 }
 
 /* Equal queues take turns at each piece. A lower one gets nothing before. */
-static void test_round_robin(void **state)
+TEST("equal queues take turns")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
@@ -118,7 +115,6 @@ static void test_round_robin(void **state)
 	struct queue q[4];
 	uint32_t i, k;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		struct t3_descriptor fill = queue_fill(i * 0x40000, HOST_NONE64, 16 * PIECE);
 
@@ -141,7 +137,7 @@ static void test_round_robin(void **state)
 }
 
 /* Time passes with the bytes, more slowly when host memory is used. */
-static void test_time(void **state)
+TEST("time passes with the bytes")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
@@ -150,7 +146,6 @@ static void test_time(void **state)
 	struct t3_descriptor signal = queue_signal(0, 1);
 	uint64_t start;
 
-	(void)state;
 	queue_submit(&q, &nop);
 	start = queue_completion(&q, 0)->vtime;
 	queue_submit(&q, &copy); /* 1 ns each for NOP and start, then 9 pieces of 5 ns */
@@ -169,7 +164,7 @@ static void test_time(void **state)
 /* ------------------------------------------------------------ abort, destroy */
 
 /* In the middle of a copy: the moved bytes stay, and neither the rest nor the next one follows. */
-static void test_abort_copy(void **state)
+TEST("an aborted copy stops where it is")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
@@ -178,7 +173,6 @@ static void test_abort_copy(void **state)
 	struct t3_descriptor theirs = queue_copy(0x200000, 0, 16 * PIECE);
 	struct t3_descriptor fill = queue_fill(0x300000, HOST_NONE64, 64);
 
-	(void)state;
 	memset(d->memory, 0x3c, 16 * PIECE);
 	queue_put(&q, &copy);
 	queue_submit(&q, &fill);
@@ -203,14 +197,13 @@ static void test_abort_copy(void **state)
 }
 
 /* There is no completion, nothing more is moved, and the next queue has no trace of it. */
-static void test_destroy_copy(void **state)
+TEST("a destroyed copy leaves no trace")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_new(d, 0, 0);
 	struct t3_descriptor fill = queue_fill(0, HOST_NONE64, 16 * PIECE), nop = queue_nop();
 
-	(void)state;
 	queue_submit(&q, &fill);
 	run_steps(host, 4);
 	queue_destroy(&q);
@@ -226,11 +219,10 @@ static void test_destroy_copy(void **state)
 }
 
 /* Reset, detach at each step of a copy with a waiter beside it. */
-static void test_reset_copy(void **state)
+TEST("a reset stops a copy at any step")
 {
 	uint32_t steps, detach, i;
 
-	(void)state;
 	for (detach = 0; detach < 2; detach++)
 		for (steps = 0; steps < 8; steps++) {
 			struct host *host = host_paused(2);
@@ -258,13 +250,12 @@ static void test_reset_copy(void **state)
 }
 
 /* A client's use of a link ends with the old function, like its tiles. */
-static void test_reset_share(void **state)
+TEST("a reset ends a client's share of a link")
 {
 	struct host *host = host_burst(8);
 	struct host_dev *d = &host->dev[0];
 	const struct t3_link *link = host->fabric->link[0][1];
 
-	(void)state;
 	while (!link->share.end[0])
 		assert_true(t3_fabric_run(host->fabric, 1));
 	t3_dev_reset(d->dev);
@@ -275,7 +266,7 @@ static void test_reset_share(void **state)
 
 /* --------------------------------------------------------------------- hang */
 
-static void test_hang(void **state)
+TEST("a hung queue stops until it is let go")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
@@ -285,7 +276,6 @@ static void test_hang(void **state)
 	struct t3_cmd_inject unhang = { .kind = T3_INJECT_UNHANG_QUEUE };
 	uint32_t kicks;
 
-	(void)state;
 	queue_submit(&q, &fill);
 	run_steps(host, 3);
 	t3_queue_hang(d->dev, 0, true);
@@ -368,11 +358,10 @@ static void expect_sweep(struct queue *q, uint32_t nth)
 	assert_true(queue_pending(q));
 }
 
-static void test_dma_sweep(void **state)
+TEST("any failing access is an error of its queue alone")
 {
 	uint32_t nth, total = 0, i;
 
-	(void)state;
 	for (i = 0; i < SWEEP_COUNT; i++)
 		total += accesses(i);
 	for (nth = 1; nth <= total; nth++) {
@@ -397,14 +386,13 @@ static void test_dma_sweep(void **state)
 }
 
 /* The first address since the bit was clear; and all of host memory gone. */
-static void test_dma_address(void **state)
+TEST("the first failing address is kept")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct queue a = queue_new(d, 0, 0), b = queue_new(d, 1, 0);
 	struct t3_descriptor nop = queue_nop();
 
-	(void)state;
 	queue_put(&a, &nop);
 	queue_put(&b, &nop);
 	d->fail_after = 0;
@@ -424,14 +412,13 @@ static void test_dma_address(void **state)
 }
 
 /* The completion of an abort cannot be written. The queue is READY nevertheless. */
-static void test_abort_without_host(void **state)
+TEST("an abort without host memory makes the queue ready")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_new(d, 0, 0);
 	struct t3_descriptor wait = queue_wait(0, 1), nop = queue_nop();
 
-	(void)state;
 	queue_submit(&q, &wait);
 	d->fail_after = 0;
 	queue_abort(&q);
@@ -445,39 +432,15 @@ static void test_abort_without_host(void **state)
 }
 
 /* Event areas use the same path: counted and latched. */
-static void test_dma_event_area(void **state)
+TEST("failures at event areas are counted and latched")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_space(d, 2);
 	d->fail_after = 0;
 	host_arm(d, 2, 1);
 	assert_int_equal(host_counter(d, T3_COUNTER_HOST_DMA_ERRORS), 1);
 	assert_int_equal(host_get(d, T3_REG_DMA_ADDRESS, 8), HOST_BUS + 2 * T3_PAGE_SIZE);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fence_set_wakes),
-		cmocka_unit_test(test_fence_far_below),
-		cmocka_unit_test(test_fence_lowered),
-		cmocka_unit_test(test_overtaking),
-		cmocka_unit_test(test_round_robin),
-		cmocka_unit_test(test_time),
-		cmocka_unit_test(test_abort_copy),
-		cmocka_unit_test(test_destroy_copy),
-		cmocka_unit_test(test_reset_copy),
-		cmocka_unit_test(test_reset_share),
-		cmocka_unit_test(test_hang),
-		cmocka_unit_test(test_dma_sweep),
-		cmocka_unit_test(test_dma_address),
-		cmocka_unit_test(test_abort_without_host),
-		cmocka_unit_test(test_dma_event_area),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

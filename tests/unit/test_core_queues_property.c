@@ -10,6 +10,7 @@
 #include "queue.h"
 #include "ref.h"
 #include "seeds.h"
+#include "test.h"
 #include "queue/queue.h" /* t3_queue_hang() */
 
 /* The 107 generated mutants that 1000 seeds found failed by seed 226. */
@@ -354,11 +355,10 @@ static void one_seed(uint64_t seed)
 
 /* -------------------------------------------------------------------- seeds */
 
-static void test_seeds(void **state)
+TEST_WITH("random descriptors give the model's memory", NULL, seeds_report)
 {
 	uint64_t seed;
 
-	(void)state;
 	run.host = host_ring(1);
 	run.d = &run.host->dev[0];
 	for_each_seed(seed, SEEDS)
@@ -366,13 +366,4 @@ static void test_seeds(void **state)
 		one_seed(seed);
 	}
 	host_free(run.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_seeds, NULL, seeds_report),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queues that produce into a space: tracked stores that wait for the link. SPEC.md 11.6. */
 #include "queue.h"
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define FREE	     (HOST_DATA + QUEUE_BUS)
@@ -123,13 +124,12 @@ static void deliver(uint32_t kind, uint32_t budget, bool host_source)
 	host_free(p.host);
 }
 
-static void test_deliver(void **state)
+TEST("stores of a queue arrive by each kind of segment")
 {
 	static const uint32_t budgets[] = { 0, 1, 2, 7, 100, T3_INLINE_BUDGET };
 	uint32_t kind;
 	size_t i;
 
-	(void)state;
 	for (kind = T3_SEG_LOCAL; kind <= T3_SEG_DMA; kind++)
 		for (i = 0; i < COUNT(budgets); i++) {
 			deliver(kind, budgets[i], false);
@@ -138,13 +138,12 @@ static void test_deliver(void **state)
 }
 
 /* More than a link's slots, cut at tiles and at the payload's limit. */
-static void test_pieces(void **state)
+TEST("long rows are cut into pieces")
 {
 	struct pair p = pair_new(T3_SEG_REMOTE, T3_INLINE_BUDGET);
 	struct t3_descriptor x = produce(&p, ROWS);
 	uint64_t before = host_counter(p.a, T3_COUNTER_LINK_TX_PACKETS);
 
-	(void)state;
 	queue_submit(&p.q, &x);
 	host_drain(p.host);
 	/* 2600 bytes at tiles of 1204: 1024 + 180, 1024 + 180, 192 */
@@ -154,13 +153,12 @@ static void test_pieces(void **state)
 }
 
 /* It leaves slots to the CPU, whose stores must not fault. */
-static void test_leaves_slots(void **state)
+TEST("a queue leaves slots to the processor")
 {
 	struct pair p = pair_new(T3_SEG_REMOTE, 0);
 	struct t3_descriptor x = produce(&p, 30);
 	uint32_t i;
 
-	(void)state;
 	host_inject(p.host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1);
 	queue_submit(&p.q, &x);
 	for (i = 0; i < 60; i++)
@@ -216,13 +214,12 @@ static void expect_both(struct pair *p)
 }
 
 /* Two queues on one link: stores to one segment, and those that make tiles ready. */
-static void test_shares_link(void **state)
+TEST("two queues share a link")
 {
 	struct pair p = pair_new(T3_SEG_DMA, 0);
 	struct t3_descriptor x = produce(&p, ROWS), y = second_space(&p);
 	struct queue second = queue_new(p.a, 1, 0);
 
-	(void)state;
 	fill_source(p.a->memory + SOURCE);
 	queue_submit(&p.q, &x);
 	queue_submit(&second, &y);
@@ -242,7 +239,7 @@ static uint64_t dma_bytes_when(struct pair *p, uint64_t bytes)
 }
 
 /* All tiles are ready when the queue starts: from then on a packet each. */
-static void test_alternates(void **state)
+TEST("a queue and tiles alternate on a link")
 {
 	struct pair p = pair_new(T3_SEG_LOCAL, 0);
 	struct t3_descriptor x = second_space(&p);
@@ -251,7 +248,6 @@ static void test_alternates(void **state)
 	uint64_t all = (uint64_t)ROWS * ROW_BYTES, sent;
 	uint32_t tile;
 
-	(void)state;
 	host_space_command(p.a, T3_CMD_SPACE_RESET, SPACE);
 	host_index_command(p.a, T3_CMD_SEG_UNMAP, SPACE, 0);
 	host_space_command(p.b, T3_CMD_SPACE_RESET, SPACE);
@@ -279,11 +275,10 @@ static void test_alternates(void **state)
 }
 
 /* A lossy link delays, and changes nothing. */
-static void test_lossy(void **state)
+TEST("a lossy link only delays a queue")
 {
 	uint32_t nth;
 
-	(void)state;
 	for (nth = 1; nth < 60; nth += 7) {
 		struct pair p = pair_new(T3_SEG_REMOTE, 0);
 		struct t3_descriptor x = produce(&p, ROWS);
@@ -314,14 +309,13 @@ static void expect_failure(struct pair *p, const struct t3_descriptor *x, uint32
 }
 
 /* No such space, wrong generation, wrong state: the space is not affected. */
-static void test_wrong_space(void **state)
+TEST("a wrong space is refused")
 {
 	static const uint32_t ids[] = { 2, 1023, 1024, 0xffffffff };
 	struct pair p = pair_new(T3_SEG_LOCAL, T3_INLINE_BUDGET);
 	struct t3_descriptor x = produce(&p, 1), y;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(ids); i++) {
 		y = x;
 		y.space = ids[i];
@@ -360,11 +354,10 @@ static const struct fault faults[] = {
 	{ 8, 1201, T3_FAULT_WIDTH, HOST_NONE32, TILE_BYTES, 0 },
 };
 
-static void test_faults(void **state)
+TEST("a store of a queue faults as the processor's")
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(faults); i++) {
 		struct pair p = pair_new(T3_SEG_LOCAL, T3_INLINE_BUDGET);
 		struct t3_descriptor x = produce(&p, 1);
@@ -380,11 +373,10 @@ static void test_faults(void **state)
 }
 
 /* The space is destroyed while the queue works, or sleeps for the link. */
-static void test_space_goes(void **state)
+TEST("a space that goes ends the command")
 {
 	uint32_t down, steps;
 
-	(void)state;
 	for (down = 0; down < 2; down++)
 		for (steps = 1; steps < 70; steps += 9) {
 			struct pair p = pair_new(T3_SEG_REMOTE, 0);
@@ -401,23 +393,21 @@ static void test_space_goes(void **state)
 }
 
 /* A link that gives up makes the space fault. The queue that waited for it learns of it. */
-static void test_link_lost(void **state)
+TEST("a lost link ends the command")
 {
 	struct pair p = pair_new(T3_SEG_REMOTE, 0);
 	struct t3_descriptor x = produce(&p, ROWS);
 
-	(void)state;
 	host_inject(p.host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1);
 	expect_failure(&p, &x, T3_DESC_SPACE, T3_SPACE_FAULTED);
 	host_free(p.host);
 }
 
-static void test_abort_asleep(void **state)
+TEST("a command that sleeps can be aborted")
 {
 	struct pair p = pair_new(T3_SEG_REMOTE, 0);
 	struct t3_descriptor x = produce(&p, ROWS), nop = queue_nop();
 
-	(void)state;
 	host_inject(p.host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1);
 	queue_submit(&p.q, &x);
 	t3_fabric_run(p.host->fabric, 80);
@@ -432,12 +422,11 @@ static void test_abort_asleep(void **state)
 	host_free(p.host);
 }
 
-static void test_reset_asleep(void **state)
+TEST("a reset ends a command that sleeps")
 {
 	struct pair p = pair_new(T3_SEG_REMOTE, 0);
 	struct t3_descriptor x = produce(&p, ROWS), nop = queue_nop();
 
-	(void)state;
 	host_inject(p.host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1);
 	queue_submit(&p.q, &x);
 	t3_fabric_run(p.host->fabric, 80);
@@ -452,12 +441,11 @@ static void test_reset_asleep(void **state)
 }
 
 /* Host memory fails in the middle: nothing of that piece is counted. */
-static void test_source_fails(void **state)
+TEST("a source that fails counts nothing of its piece")
 {
 	struct pair p = pair_new(T3_SEG_LOCAL, T3_INLINE_BUDGET);
 	struct t3_descriptor x = produce(&p, ROWS);
 
-	(void)state;
 	x.src_kind = T3_LOC_HOST;
 	x.src = FREE;
 	p.a->fail_data = 4; /* fetch, 1204, 1204, then 192 bytes */
@@ -468,13 +456,12 @@ static void test_source_fails(void **state)
 }
 
 /* FILL starts its pattern at each row, wherever a tile ends. */
-static void test_fill(void **state)
+TEST("a fill starts its pattern at each row")
 {
 	struct pair p = pair_new(T3_SEG_REMOTE, 0);
 	struct t3_descriptor x = produce(&p, ROWS);
 	uint32_t row, col;
 
-	(void)state;
 	x.opcode = T3_DESC_FILL;
 	x.src = 0x8877665544332211ull;
 	x.src_pitch = 0;
@@ -485,19 +472,4 @@ static void test_fill(void **state)
 		for (col = 0; col < ROW_BYTES; col++)
 			assert_int_equal(p.b->memory[row * PITCH + col], (col % 8 + 1) * 0x11);
 	host_free(p.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_deliver),	     cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_leaves_slots), cmocka_unit_test(test_shares_link),
-		cmocka_unit_test(test_lossy),	     cmocka_unit_test(test_wrong_space),
-		cmocka_unit_test(test_faults),	     cmocka_unit_test(test_space_goes),
-		cmocka_unit_test(test_link_lost),    cmocka_unit_test(test_abort_asleep),
-		cmocka_unit_test(test_reset_asleep), cmocka_unit_test(test_source_fails),
-		cmocka_unit_test(test_fill),	     cmocka_unit_test(test_alternates),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

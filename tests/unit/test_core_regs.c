@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* BAR0 and its interrupts, in what the manual's table (tests/spec) does not have: SPEC.md 1.1. */
 #include "host.h"
+#include "test.h"
 
 static uint32_t errors_of(struct host_dev *d)
 {
@@ -12,7 +13,7 @@ static uint32_t errors_of(struct host_dev *d)
 }
 
 /* What the manual's table has as properties. */
-static void test_properties(void **state)
+TEST("each property has its register")
 {
 	static const struct {
 		uint32_t offset, width;
@@ -31,26 +32,24 @@ static void test_properties(void **state)
 	struct host *host = host_ring(3);
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++)
 		assert_int_equal(host_get(&host->dev[1], list[i].offset, list[i].width),
 				 list[i].value);
 	host_free(host);
 }
 
-static void test_most_ranks(void **state)
+TEST("a fabric has up to 32 ranks")
 {
 	struct host *host = host_ring(T3_MAX_RANKS);
 	struct host_dev *last = &host->dev[T3_MAX_RANKS - 1];
 
-	(void)state;
 	assert_int_equal(host_reg(last, T3_REG_RANK), T3_MAX_RANKS - 1);
 	assert_int_equal(host_reg(last, T3_REG_RANKS), T3_MAX_RANKS);
 	assert_int_equal(host_reg(last, T3_REG_NODE_RANKS), 0xffffffff);
 	host_free(host);
 }
 
-static void test_beyond(void **state)
+TEST("an access beyond the registers reports an error")
 {
 	static const uint64_t offsets[] = {
 		0x600, 0x10000, 0x10800, 0x3ffffc, 0x800000, 0x800008, 0xfffffffffffffff8ull
@@ -59,7 +58,6 @@ static void test_beyond(void **state)
 	struct host_dev *d = &host->dev[0];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		assert_int_equal(host_get(d, offsets[i], 4), 0);
 		host_set(d, offsets[i], 1, 4);
@@ -70,12 +68,11 @@ static void test_beyond(void **state)
 }
 
 /* CREATE sets PENDING of its space: the cheapest event. */
-static void test_event_interrupt(void **state)
+TEST("an event interrupts where it is enabled")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_set(d, T3_REG_EVENT_VECTOR, 1, 4);
 	host_set(d, T3_REG_SPACE_ENABLE + 4, 1u << 3, 4);
 	host_space(d, 2); /* not enabled */
@@ -105,13 +102,12 @@ static void test_event_interrupt(void **state)
 }
 
 /* Only one bit of CONTROL is a reset. After it a doorbell page is no space's. */
-static void test_function_reset(void **state)
+TEST("one bit resets the function")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	uint32_t incarnation = host_reg(d, T3_REG_INCARNATION);
 
-	(void)state;
 	host_space(d, 3);
 	host_set(d, T3_REG_CONTROL, 2, 4);
 	errors_of(d); /* a bit that may not be written */
@@ -124,12 +120,11 @@ static void test_function_reset(void **state)
 	host_free(host);
 }
 
-static void test_without_fabric(void **state)
+TEST("a device without a fabric works alone")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *d = &host->dev[1];
 
-	(void)state;
 	t3_dev_detach(d->dev);
 	t3_dev_detach(d->dev); /* twice is once */
 	assert_int_equal(host_reg(d, T3_REG_RANKS), 1);
@@ -147,13 +142,12 @@ static void test_without_fabric(void **state)
 	host_free(host);
 }
 
-static void test_config(void **state)
+TEST("a wrong configuration is refused")
 {
 	struct t3_dev_config good = { 4096, 8192, 8, 2, false, false, T3_KEYS_FABRIC }, c;
 	struct t3_fabric_config fabric = { .topology = T3_TOPOLOGY_RING, .ranks = 1, .id = 1 };
 	struct t3_fabric_ops ops = { NULL };
 
-	(void)state;
 	assert_null(t3_dev_config_error(&good));
 #define BAD(field, value)                                      \
 	do {                                                   \
@@ -184,16 +178,4 @@ static void test_config(void **state)
 	fabric.id = 1;
 	fabric.topology = 3;
 	assert_null(t3_fabric_new(&fabric, &ops, NULL));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_properties),     cmocka_unit_test(test_most_ranks),
-		cmocka_unit_test(test_beyond),	       cmocka_unit_test(test_event_interrupt),
-		cmocka_unit_test(test_function_reset), cmocka_unit_test(test_without_fabric),
-		cmocka_unit_test(test_config),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports: what waits for what, read from outside without an effect on the device. */
 #include "queue.h"
+#include "test.h"
 
 /* Segment 0 of space 0 on a is DMA to segment 0 on b; both armed, nothing drained. */
 static struct host *dma_pair(void)
@@ -17,7 +18,7 @@ static struct host *dma_pair(void)
 	return host;
 }
 
-static void test_nothing(void **state)
+TEST("reports of what is not there are empty")
 {
 	struct host *host = host_ring(2);
 	struct t3_dev *dev = host->dev[0].dev;
@@ -29,7 +30,6 @@ static void test_nothing(void **state)
 	struct t3_queue_info queue;
 	struct t3_cmd_inject what;
 
-	(void)state;
 	assert_false(t3_dev_space_info(dev, 0, &space));
 	assert_false(t3_dev_space_info(dev, T3_MAX_SPACES, &space));
 	assert_false(t3_dev_segment_info(dev, 0, 0, &segment));
@@ -51,13 +51,12 @@ static void test_nothing(void **state)
 	host_free(host);
 }
 
-static void test_arming(void **state)
+TEST("an arming space reports its routes")
 {
 	struct host *host = dma_pair();
 	struct t3_dev *dev = host->dev[0].dev;
 	struct t3_route_info route;
 
-	(void)state;
 	assert_true(t3_dev_route_info(dev, 0, 0, &route));
 	assert_false(route.ready);
 	host_arm(&host->dev[0], 0, 1);
@@ -88,7 +87,7 @@ static void expect_tile(struct t3_dev *dev, uint32_t from, uint32_t want, uint64
 }
 
 /* Untouched, half counted, waiting for the link, done. */
-static void test_tiles(void **state)
+TEST("a tile's report follows its way")
 {
 	struct host *host = dma_pair();
 	struct host_dev *a = &host->dev[0];
@@ -96,7 +95,6 @@ static void test_tiles(void **state)
 	struct t3_link_info link;
 	uint64_t hits;
 
-	(void)state;
 	host_arm(a, 0, 1);
 	host_arm(&host->dev[1], 0, 1);
 	expect_tile(a->dev, 0, 0, 0, false);
@@ -128,12 +126,11 @@ static void test_tiles(void **state)
 	host_free(host);
 }
 
-static void test_control_waits(void **state)
+TEST("a waiting control packet is reported")
 {
 	struct host *host = dma_pair();
 	struct t3_link_info link;
 
-	(void)state;
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	host_arm(&host->dev[0], 0, 1);
 	assert_true(t3_fabric_link_info(host->fabric, 0, 1, &link));
@@ -158,14 +155,13 @@ static struct t3_queue_info queue_info(const struct queue *q, uint32_t waits)
 }
 
 /* A queue waits for nothing, a fence, or an injected hang. */
-static void test_queue(void **state)
+TEST("a queue reports what it waits for")
 {
 	struct host *host = host_ring(2);
 	struct queue q = queue_new(&host->dev[0], 5, 2);
 	struct t3_descriptor wait = queue_wait(7, 30), bad = queue_nop();
 	struct t3_queue_info info;
 
-	(void)state;
 	info = queue_info(&q, T3_QUEUE_WAITS_NOT);
 	assert_int_equal(info.state, T3_QUEUE_READY);
 	assert_int_equal(info.priority, 2);
@@ -192,7 +188,7 @@ static void test_queue(void **state)
 }
 
 /* Its stores wait for a link that is down: the rank there is named. */
-static void test_queue_link(void **state)
+TEST("a queue reports the link it waits for")
 {
 	struct host *host = host_ring(3);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[2];
@@ -200,7 +196,6 @@ static void test_queue_link(void **state)
 	struct queue q = queue_new(a, 63, 0);
 	struct t3_descriptor x = queue_fill(0, 1, 64);
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_connect(a, b, 0);
@@ -230,7 +225,7 @@ static void test_queue_link(void **state)
 /* --------------------------------------------------------------- injections */
 
 /* The list has what was injected, less what has taken effect. */
-static void test_injections(void **state)
+TEST("pending injections are listed")
 {
 	static const struct t3_cmd_inject list[] = {
 		{ .kind = T3_INJECT_POISON, .address = 128, .value = 64 },
@@ -250,7 +245,6 @@ static void test_injections(void **state)
 	struct t3_cmd_inject what;
 	uint32_t i, at = 0;
 
-	(void)state;
 	for (i = count; i-- > 0;)
 		assert_int_equal(t3_fabric_inject(host->fabric, &list[i]), T3_ADMIN_OK);
 	for (i = 0; i < count; i++) {
@@ -268,13 +262,12 @@ static void test_injections(void **state)
 }
 
 /* Faults that took effect are not listed any more. */
-static void test_injection_ends(void **state)
+TEST("an injection that took effect is not listed")
 {
 	struct host *host = dma_pair();
 	struct t3_cmd_inject what = { .kind = T3_INJECT_DROP, .peer = 1, .nth = 2, .count = 2 };
 	uint32_t at;
 
-	(void)state;
 	assert_int_equal(t3_fabric_inject(host->fabric, &what), T3_ADMIN_OK);
 	host_arm(&host->dev[0], 0, 1); /* one packet: ARM_QUERY */
 	at = t3_fabric_next_injection(host->fabric, 0, 0, &what);
@@ -291,14 +284,13 @@ static void test_injection_ends(void **state)
 /* ------------------------------------------------------------------- traces */
 
 /* A block each for four tiles, one of which is lost on its way and sent again. */
-static void test_trace_blocks(void **state)
+TEST("each block is traced")
 {
 	struct host *host = dma_pair();
 	struct host_traced *traced = &host->dev[0].traced;
 	struct t3_link_info link;
 	uint64_t before;
 
-	(void)state;
 	host_arm(&host->dev[1], 0, 1);
 	host_arm(&host->dev[0], 0, 1);
 	assert_true(t3_fabric_link_info(host->fabric, 0, 1, &link));
@@ -321,12 +313,11 @@ static void test_trace_blocks(void **state)
 }
 
 /* Down, up, given up; a packet for a space that was destroyed; a neighbour that was reset. */
-static void test_trace_links(void **state)
+TEST("each event of a link is traced")
 {
 	struct host *host = dma_pair();
 	struct host_traced *a = &host->dev[0].traced, *b = &host->dev[1].traced;
 
-	(void)state;
 	host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1);
 	host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1); /* it was down */
 	assert_int_equal(a->links_down, 1);
@@ -354,12 +345,11 @@ static void test_trace_links(void **state)
 }
 
 /* The reason is in the report of the rank that rejected the packet. */
-static void test_trace_nak(void **state)
+TEST("the reason of a rejection is traced")
 {
 	struct host *host = dma_pair();
 	struct t3_cmd_seg_map other = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_MAX, T3_DTYPE_I32);
 
-	(void)state;
 	host_index_command(&host->dev[1], T3_CMD_SEG_UNMAP, 0, 0);
 	host_map(&host->dev[1], &other); /* the source sends ADD or STORE */
 	host_arm(&host->dev[1], 0, 1);
@@ -373,7 +363,7 @@ static void test_trace_nak(void **state)
 	host_free(host);
 }
 
-static void test_names(void **state)
+TEST("each value has a name")
 {
 	static const struct {
 		const char *(*name)(uint32_t value);
@@ -396,25 +386,10 @@ static void test_names(void **state)
 	uint32_t value;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		for (value = lists[i].first; value < lists[i].count; value++)
 			assert_string_not_equal(lists[i].name(value), "?");
 		assert_string_equal(lists[i].name(lists[i].count), "?");
 		assert_string_equal(lists[i].name(HOST_NONE32), "?");
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing),	     cmocka_unit_test(test_arming),
-		cmocka_unit_test(test_tiles),	     cmocka_unit_test(test_control_waits),
-		cmocka_unit_test(test_queue),	     cmocka_unit_test(test_queue_link),
-		cmocka_unit_test(test_injections),   cmocka_unit_test(test_injection_ends),
-		cmocka_unit_test(test_trace_blocks), cmocka_unit_test(test_trace_links),
-		cmocka_unit_test(test_trace_nak),    cmocka_unit_test(test_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * waits for room and turns on all links, the CPU's stores go to all targets or to none.
  */
 #include "queue.h"
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define SOURCE	     0x300000u /* in device memory */
@@ -167,13 +168,12 @@ static void deliver(uint32_t opcode, uint32_t budget, enum peril peril, uint32_t
 	host_free(f.host);
 }
 
-static void test_queue(void **state)
+TEST("a queue sends by all routes in any peril")
 {
 	static const uint32_t budgets[] = { 0, 1, 7 };
 	uint32_t peril, rank;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(budgets); i++)
 		for (peril = NONE; peril < PERILS; peril++)
 			for (rank = 1; rank <= 2; rank++) {
@@ -183,11 +183,10 @@ static void test_queue(void **state)
 }
 
 /* Two queues in turn, with any shortage of room in each of them. */
-static void test_two_queues(void **state)
+TEST("two queues take turns on all routes")
 {
 	uint32_t rank;
 
-	(void)state;
 	for (rank = 1; rank <= 2; rank++) {
 		struct fan f = fan_new(0);
 		struct t3_descriptor x = produce(&f, T3_DESC_COPY), y = x;
@@ -208,11 +207,10 @@ static void test_two_queues(void **state)
 }
 
 /* A link that stays down: the space faults, and the queue learns of it. */
-static void test_queue_link_lost(void **state)
+TEST("a link that stays down ends the command")
 {
 	uint32_t rank;
 
-	(void)state;
 	for (rank = 1; rank <= 2; rank++) {
 		struct fan f = fan_new(0);
 		struct t3_descriptor x = produce(&f, T3_DESC_COPY);
@@ -285,12 +283,11 @@ static void set_down(struct fan *f, uint32_t rank, bool down)
  * Link 1 has tiles that wait and room for the queue, whose turn it is; link 2 has no
  * room. The queue keeps its turn on link 1 until it can send on both.
  */
-static void test_turn_is_kept(void **state)
+TEST("a queue keeps its turn until it can send on both links")
 {
 	struct fan f = fan_new(T3_INLINE_BUDGET);
 	struct t3_descriptor x = produce(&f, T3_DESC_COPY);
 
-	(void)state;
 	open_other(&f, TILES, 1, T3_SEG_DMA);
 	open_other(&f, STORES, 2, T3_SEG_REMOTE);
 	t3_fabric_set_inline_budget(f.host->fabric, 0);
@@ -313,12 +310,11 @@ static void test_turn_is_kept(void **state)
 }
 
 /* The space ends while it waits for the link of its second route, which takes no more tiles. */
-static void test_disable_on_second_link(void **state)
+TEST("a space that waits for its second link can be disabled")
 {
 	struct fan f = fan_new(0);
 	uint32_t tile;
 
-	(void)state;
 	set_down(&f, 2, true);
 	for (tile = 0; tile < 7 * 3; tile++)
 		host_tile(f.a, SPACE, 0, 0, tile);
@@ -337,11 +333,10 @@ static void test_disable_on_second_link(void **state)
  * The link to one target is full and stays down: the space faults with LINK, and no
  * target got a store that another did not get.
  */
-static void test_cpu_link_lost(void **state)
+TEST("a store behind a lost link reaches no target")
 {
 	uint32_t rank, i, limit;
 
-	(void)state;
 	for (rank = 1; rank <= 2; rank++) {
 		struct fan f = fan_new(0);
 		uint32_t bytes = 0;
@@ -375,7 +370,7 @@ static void test_cpu_link_lost(void **state)
  * Twenty routes share link 1 with ready tiles, the last one leads to rank 2 behind a
  * full link. While the store waits for that one, tiles do not take what it needs.
  */
-static void test_cpu_many_routes(void **state)
+TEST("a store with many routes gets its slots")
 {
 	struct fan f = fan_new(T3_INLINE_BUDGET);
 	struct host_dev *b = &f.host->dev[1], *c = &f.host->dev[2];
@@ -383,7 +378,6 @@ static void test_cpu_many_routes(void **state)
 	struct t3_cmd_seg_map local = host_segment(MANY, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 	uint32_t r;
 
-	(void)state;
 	open_other(&f, TILES, 1, T3_SEG_DMA);
 	open_other(&f, STORES, 2, T3_SEG_REMOTE);
 	host_space(f.a, MANY);
@@ -419,19 +413,4 @@ static void test_cpu_many_routes(void **state)
 		assert_int_equal(host_load(c, MANY, r, 4), 3);
 	}
 	host_free(f.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_queue),
-		cmocka_unit_test(test_two_queues),
-		cmocka_unit_test(test_queue_link_lost),
-		cmocka_unit_test(test_turn_is_kept),
-		cmocka_unit_test(test_disable_on_second_link),
-		cmocka_unit_test(test_cpu_link_lost),
-		cmocka_unit_test(test_cpu_many_routes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The limits of t3_hw.h, all used at once, on a lone device of its own: rank 1 has none. */
 #include "host.h"
+#include "test.h"
 
 #define MEMORY	 (64u << 20)
 #define APERTURE (32u << 20)
@@ -201,9 +202,8 @@ static void all_at_once(uint32_t entries, uint32_t ways)
 	big_free(&big);
 }
 
-static void test_all_at_once(void **state)
+TEST("all limits hold at once")
 {
-	(void)state;
 	all_at_once(65536, 64);
 	all_at_once(256, 8);
 	all_at_once(1, 1);
@@ -237,16 +237,15 @@ static void many_tiles(uint32_t entries, uint32_t ways, uint32_t peak, uint32_t 
 	big_free(&big);
 }
 
-static void test_many_tiles(void **state)
+TEST("a segment of many tiles is counted")
 {
-	(void)state;
 	many_tiles(65536, 64, 65536, 0);
 	many_tiles(65536, 1, 65536, 0);
 	many_tiles(1, 1, 1, 65536);
 }
 
 /* Two rows 16 MiB apart: one tile of 1 MiB, by doorbell; the rest stays untouched. */
-static void test_biggest_tile(void **state)
+TEST("the largest tile is done whole")
 {
 	struct big big = big_new(256, 8);
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
@@ -256,7 +255,6 @@ static void test_biggest_tile(void **state)
 	uint32_t half = T3_MAX_TILE_BYTES / 2, i, value;
 	uint64_t from;
 
-	(void)state;
 	create(&big, 0, 0, T3_MAX_PITCH + half, 1);
 	map.rows = map.tile_rows = 2;
 	map.row_bytes = map.tile_row_bytes = half;
@@ -290,14 +288,13 @@ static void test_biggest_tile(void **state)
 }
 
 /* 2 MiB, 64 times each, to 32 targets: a number of bytes that 32 bits do not hold. */
-static void test_most_bytes_to_send(void **state)
+TEST("the most bytes to send are counted")
 {
 	struct big big = big_new(256, 8);
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 	struct t3_cmd_route_set route = { .peer_rank = 1 };
 	struct t3_segment_info info;
 
-	(void)state;
 	create(&big, 0, 0, 2 * T3_MAX_TILE_BYTES, 2);
 	for (route.route = 0; route.route < T3_SPACE_ROUTES; route.route++) {
 		route.peer_import = route.route;
@@ -313,16 +310,4 @@ static void test_most_bytes_to_send(void **state)
 	assert_true(t3_dev_segment_info(big.dev, 0, 0, &info));
 	assert_int_equal(info.send_bytes, 1ull << 32);
 	big_free(&big);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_at_once),
-		cmocka_unit_test(test_many_tiles),
-		cmocka_unit_test(test_biggest_tile),
-		cmocka_unit_test(test_most_bytes_to_send),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "gang.h"
 #include "gang/gang.h"
+#include "test.h"
 
 /* ------------------------------------------------- a device on a recorded fabric */
 
@@ -61,13 +62,12 @@ static void free_parts(struct parts *p)
 	p->attached = false;
 }
 
-static void test_devices(void **state)
+TEST("a device survives each failing allocation")
 {
 	struct parts p = { .memory = calloc(1, HOST_MEMORY) };
 	uint32_t nth, used = arena_used();
 	bool failed, made;
 
-	(void)state;
 	for (nth = 1, failed = true; failed; nth++) {
 		arena_fail(nth);
 		made = make_parts(&p);
@@ -83,7 +83,7 @@ static void test_devices(void **state)
 
 /* -------------------------------------------------------------------- timed runs */
 
-static void test_timed_runs(void **state)
+TEST("a timed run survives each failing allocation")
 {
 	static const enum t3_timed_program programs[] = { T3_TIMED_SEQUENTIAL, T3_TIMED_T3,
 							  T3_TIMED_T3_MCA };
@@ -91,7 +91,6 @@ static void test_timed_runs(void **state)
 	struct t3_timed *run;
 	bool failed;
 
-	(void)state;
 	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		struct t3_timed_setup setup = run_small(4, programs[i]);
 
@@ -111,13 +110,12 @@ static void test_timed_runs(void **state)
 }
 
 /* The queues are told, and the next run has its memory again. */
-static void test_runs_of_queues(void **state)
+TEST("a queue is told that a run has no memory")
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 	struct run run = run_of_all(2);
 	uint32_t rank;
 
-	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	gang_submit(&gang, &run);
 	arena_fail(1);
@@ -133,15 +131,4 @@ static void test_runs_of_queues(void **state)
 	for (rank = 0; rank < 2; rank++)
 		queue_expect(&gang.q[rank], gang.index[rank], T3_DESC_OK, 0);
 	host_free(gang.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_devices),
-		cmocka_unit_test(test_timed_runs),
-		cmocka_unit_test(test_runs_of_queues),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * t3_hw.h, and the largest values that are legal.
  */
 #include "host.h"
+#include "test.h"
 
 struct deviation {
 	size_t offset;
@@ -56,7 +57,7 @@ static void deviate(struct host_dev *d, const struct t3_cmd_seg_map *good,
 	assert_int_equal(host_index_command(d, T3_CMD_SEG_UNMAP, 0, good->segment), T3_ADMIN_OK);
 }
 
-static void test_map_local(void **state)
+TEST("each wrong value of a local segment is refused")
 {
 	static const struct deviation list[] = {
 		{ M(segment), 64, T3_ADMIN_BAD_INDEX },
@@ -110,12 +111,11 @@ static void test_map_local(void **state)
 	struct host *host = set_up();
 	struct t3_cmd_seg_map good = host_segment(0, 1, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 
-	(void)state;
 	deviate(&host->dev[0], &good, list, COUNT(list));
 	host_free(host);
 }
 
-static void test_map_sending(void **state)
+TEST("each wrong value of a sending segment is refused")
 {
 	static const struct deviation both[] = {
 		{ M(target_op), 4, T3_ADMIN_BAD_VALUE },
@@ -145,7 +145,6 @@ static void test_map_sending(void **state)
 	struct t3_cmd_seg_map dma = host_segment(0, 1, T3_SEG_DMA, T3_OP_MAX, T3_DTYPE_F32);
 	struct t3_cmd_seg_map stores = host_segment(0, 1, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_F32);
 
-	(void)state;
 	dma.routes = 1u << 31;
 	dma.target_segment = 63;
 	deviate(&host->dev[0], &dma, both, COUNT(both));
@@ -161,12 +160,11 @@ static void test_map_sending(void **state)
 }
 
 /* Right up to the neighbours: extents and counter records that touch. */
-static void test_neighbours(void **state)
+TEST("segments may touch their neighbours")
 {
 	struct host *host = set_up();
 	struct t3_cmd_seg_map cmd = host_segment(0, 1, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_F16);
 
-	(void)state;
 	cmd.offset = 64;
 	cmd.counter_base = 4;
 	host_map(&host->dev[0], &cmd);
@@ -188,7 +186,7 @@ static void test_neighbours(void **state)
 }
 
 /* 4096 segments per device, in any spaces, and none is lost by unmapping. */
-static void test_segment_pool(void **state)
+TEST("a device has 4096 segments")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
@@ -196,7 +194,6 @@ static void test_segment_pool(void **state)
 	struct t3_cmd_seg_map cmd = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 65; i++) {
 		space.space = i;
 		space.aperture_offset = (uint64_t)i * T3_PAGE_SIZE;
@@ -223,7 +220,7 @@ static void test_segment_pool(void **state)
 
 #define G(field) FIELD(t3_cmd_seg_staging, field)
 
-static void test_staging(void **state)
+TEST("each wrong value of staging is refused")
 {
 	static const struct deviation list[] = {
 		{ G(segment), 1, T3_ADMIN_BAD_INDEX },
@@ -248,7 +245,6 @@ static void test_staging(void **state)
 	struct host_dev *d = &host->dev[0];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(list); i++) {
 		cmd = good;
 		memcpy((uint8_t *)&cmd + list[i].offset, &list[i].value, list[i].size);
@@ -268,12 +264,11 @@ static void test_staging(void **state)
 }
 
 /* A doorbell does a tile at once, so that its rows are limited; a link sends as it can. */
-static void test_staged_rows(void **state)
+TEST("staged tiles have a largest number of rows")
 {
 	struct t3_cmd_seg_staging staging = { 0, 1, HOST_STAGING, 0x100000, 1, 0 };
 	uint32_t remote, more;
 
-	(void)state;
 	for (remote = 0; remote < 2; remote++)
 		for (more = 0; more < 2; more++) {
 			struct host *host = set_up();
@@ -299,13 +294,12 @@ static void test_staged_rows(void **state)
 		}
 }
 
-static void test_stats(void **state)
+TEST("statistics are those of a mapped segment")
 {
 	struct host *host = set_up();
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_seg_stats cmd = { .space = 0, .segment = 1 };
 
-	(void)state;
 	assert_int_equal(host_command(d, T3_CMD_SEG_STATS, &cmd, sizeof(cmd)), T3_ADMIN_BAD_INDEX);
 	cmd.segment = 64;
 	assert_int_equal(host_command(d, T3_CMD_SEG_STATS, &cmd, sizeof(cmd)), T3_ADMIN_BAD_INDEX);
@@ -319,28 +313,15 @@ static void test_stats(void **state)
 }
 
 /* Its bytes are a number that 32 bits do not hold. */
-static void test_huge_tile(void **state)
+TEST("a tile of too many bytes is refused")
 {
 	struct host *host = host_ring(1);
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 
-	(void)state;
 	host_space(&host->dev[0], 0);
 	map.rows = map.tile_rows = 0x10000;
 	map.row_bytes = map.pitch = map.tile_row_bytes = 0x10000;
 	assert_int_equal(host_command(&host->dev[0], T3_CMD_SEG_MAP, &map, sizeof(map)),
 			 T3_ADMIN_BAD_GEOMETRY);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_map_local),  cmocka_unit_test(test_map_sending),
-		cmocka_unit_test(test_neighbours), cmocka_unit_test(test_segment_pool),
-		cmocka_unit_test(test_staging),	   cmocka_unit_test(test_staged_rows),
-		cmocka_unit_test(test_huge_tile),  cmocka_unit_test(test_stats),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

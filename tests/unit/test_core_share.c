@@ -2,6 +2,7 @@
 /* Fair shares of a device's engine among clients. SPEC.md 8.2. */
 #include "queue.h"
 #include "queue/queue.h"
+#include "test.h"
 
 #define FREE (HOST_DATA + QUEUE_BUS)
 
@@ -47,14 +48,13 @@ static uint64_t served(const struct queue *q, uint32_t count)
 }
 
 /* One queue against 63, at each step. */
-static void test_queues_do_not_multiply(void **state)
+TEST("more queues do not multiply a share")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q[T3_MAX_QUEUES];
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < T3_MAX_QUEUES; i++) {
 		struct t3_cmd_queue_create cmd = queue_args(i, 0);
 
@@ -79,7 +79,7 @@ static void test_queues_do_not_multiply(void **state)
 }
 
 /* The bytes of a step make no difference: a client with small steps is served more often. */
-static void test_shares_are_of_work(void **state)
+TEST("shares are of work")
 {
 	static const uint32_t bytes[] = { 1, 64, 1024, 4096 };
 	struct host *host = host_paused(2);
@@ -87,7 +87,6 @@ static void test_shares_are_of_work(void **state)
 	struct queue q[4];
 	uint32_t i, step;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		q[i] = queue_of(d, i, i * 85); /* 0 .. 255 */
 		keep_busy(&q[i], i < 2 ? 4096 : 64, bytes[i]);
@@ -101,7 +100,7 @@ static void test_shares_are_of_work(void **state)
 }
 
 /* A client that has been idle for long gets its share from now on, and no more. */
-static void test_idle_time_is_not_saved(void **state)
+TEST("idle time is not saved")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
@@ -109,7 +108,6 @@ static void test_idle_time_is_not_saved(void **state)
 	uint64_t before;
 	uint32_t i;
 
-	(void)state;
 	keep_busy(&early, 64, 4096);
 	for (i = 0; i < 500; i++)
 		t3_fabric_run(host->fabric, 1);
@@ -123,14 +121,13 @@ static void test_idle_time_is_not_saved(void **state)
 }
 
 /* A client's own queues take turns, too, also a queue that is made later. */
-static void test_own_queues_take_turns(void **state)
+TEST("a client's own queues take turns")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q[4];
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		q[i] = queue_of(d, i, i == 3 ? 8 : 7);
 		keep_busy(&q[i], 64, 4096);
@@ -146,7 +143,7 @@ static void test_own_queues_take_turns(void **state)
 }
 
 /* A GEMM's step is the largest one, and counts as such. */
-static void test_a_product_is_work(void **state)
+TEST("a product is work")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
@@ -176,7 +173,6 @@ static void test_a_product_is_work(void **state)
 	struct queue math = queue_of(d, 0, 1), copy = queue_of(d, 1, 2);
 	uint32_t i;
 
-	(void)state;
 	memcpy(d->data + QUEUE_BUS, &args, sizeof(args));
 	for (i = 0; i < QUEUE_ENTRIES; i++)
 		queue_submit(&math, &gemm);
@@ -208,7 +204,7 @@ static uint64_t cost_of(struct queue *q, const struct t3_descriptor *descriptor)
 	return queue_query(q).served - before;
 }
 
-static void test_cost_of_a_move(void **state)
+TEST("a move costs what it moves")
 {
 	static const struct {
 		uint32_t op, dtype, byte;
@@ -223,7 +219,6 @@ static void test_cost_of_a_move(void **state)
 	struct t3_descriptor update;
 	size_t i;
 
-	(void)state;
 	assert_int_equal(cost_of(&q, &nop), START + COMPLETE);
 	assert_int_equal(cost_of(&q, &copy), START + STEP + 100 * BYTE + COMPLETE);
 	copy.row_bytes = 2; /* a short row costs as much as any other step */
@@ -245,14 +240,13 @@ static void test_cost_of_a_move(void **state)
 }
 
 /* Into space 0, whose segment 0 has two tiles in a row of 16 bytes. */
-static void test_cost_of_a_store(void **state)
+TEST("a store of a queue costs what it touches")
 {
 	struct t3_cmd_seg_map remote = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 	struct t3_descriptor copy = queue_copy(0, 0x300000, 16);
 	struct host *host = host_pair(&remote, NULL, 1);
 	struct queue q = queue_of(&host->dev[1], 0, 1);
 
-	(void)state;
 	copy.dst_kind = T3_LOC_SPACE;
 	copy.generation = host_query(&host->dev[1], 0).generation;
 	assert_int_equal(cost_of(&q, &copy), START + 2 * (STEP + STORE) + 16 * BYTE + COMPLETE);
@@ -306,14 +300,13 @@ static const struct {
 };
 
 /* 3 x 5, of which a row is padded to 8 sums: one slice of 7, then three stores. */
-static void test_cost_of_a_gemm(void **state)
+TEST("a product costs its padded sums and stores")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_of(d, 0, 1);
 	uint32_t dtype;
 
-	(void)state;
 	for (dtype = T3_DTYPE_I32; dtype <= T3_DTYPE_BF16; dtype++) {
 		struct t3_descriptor gemm = gemm_of(d, dtype, 3, 5, 7);
 		uint32_t slice =
@@ -327,12 +320,11 @@ static void test_cost_of_a_gemm(void **state)
 }
 
 /* A step is bounded by what it costs, whatever the type and the shape. */
-static void test_steps_are_bounded_by_cost(void **state)
+TEST("steps are bounded by their cost")
 {
 	static const uint32_t shapes[][2] = { { 1, 256 }, { 4, 256 }, { 32, 32 }, { 128, 8 } };
 	uint32_t dtype, most, i;
 
-	(void)state;
 	for (dtype = T3_DTYPE_I32; dtype <= T3_DTYPE_BF16; dtype++)
 		for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 			struct host *host = host_paused(2);
@@ -379,12 +371,11 @@ static uint64_t all_work(const struct host *host)
 }
 
 /* Each tile's last store runs the events that it causes, but no jobs. */
-static void test_a_store_runs_no_jobs(void **state)
+TEST("a store runs no jobs")
 {
 	struct host *host = host_ring(2);
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_space(d, 0);
 	host_local(d, 0, 0);
 	host_arm(d, 0, 1);
@@ -398,14 +389,13 @@ static void test_a_store_runs_no_jobs(void **state)
 }
 
 /* The link's slots are in use again and again. A store that waits for one waits for no job. */
-static void test_a_store_waits_for_no_jobs(void **state)
+TEST("a store waits for no jobs")
 {
 	struct t3_cmd_seg_map remote = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 	struct t3_cmd_seg_map local = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 	struct host *host;
 	uint32_t i;
 
-	(void)state;
 	remote.rows = local.rows = 64;
 	host = host_pair(&remote, &local, 1);
 	flood(host);
@@ -424,7 +414,7 @@ static void test_a_store_waits_for_no_jobs(void **state)
  * A client with short jobs does not wait for the long ones of others at each job. Its ring would be
  * empty before the next one. The work of one access is bounded.
  */
-static void test_an_access_does_not_wait_for_others(void **state)
+TEST("an access does not wait for others")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
@@ -433,7 +423,6 @@ static void test_an_access_does_not_wait_for_others(void **state)
 	uint64_t before, all;
 	uint32_t i;
 
-	(void)state;
 	keep_busy(&flood, 128, 4096);
 	t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
 	before = d->dev->counter[T3_COUNTER_ENGINE_WORK];
@@ -449,13 +438,12 @@ static void test_an_access_does_not_wait_for_others(void **state)
 }
 
 /* Alone it has its work done at once. */
-static void test_an_access_drains_own_work(void **state)
+TEST("an access drains its client's own work")
 {
 	struct host *host = host_ring(2);
 	struct queue own = queue_of(&host->dev[0], 1, 2);
 	struct t3_descriptor copy = queue_copy(0x280000, 0x380000, 0x80000);
 
-	(void)state;
 	queue_submit(&own, &copy);
 	assert_int_equal(t3_queues(host->dev[0].dev)->queue[own.id].head, 1);
 	queue_submit(&own, &copy);
@@ -464,13 +452,12 @@ static void test_an_access_drains_own_work(void **state)
 }
 
 /* A function reset clears the shares of all clients. */
-static void test_reset_clears_shares(void **state)
+TEST("a reset clears all shares")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_of(d, 0, 255);
 
-	(void)state;
 	keep_busy(&q, 16, 4096);
 	host_drain(host);
 	assert_true(t3_queues(d->dev)->engine_share.end[255] > 0);
@@ -478,26 +465,4 @@ static void test_reset_clears_shares(void **state)
 	assert_int_equal(t3_queues(d->dev)->engine_share.end[255], 0);
 	assert_int_equal(host_counter(d, T3_COUNTER_ENGINE_WORK), 0);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_queues_do_not_multiply),
-		cmocka_unit_test(test_shares_are_of_work),
-		cmocka_unit_test(test_idle_time_is_not_saved),
-		cmocka_unit_test(test_own_queues_take_turns),
-		cmocka_unit_test(test_a_product_is_work),
-		cmocka_unit_test(test_cost_of_a_move),
-		cmocka_unit_test(test_cost_of_a_store),
-		cmocka_unit_test(test_cost_of_a_gemm),
-		cmocka_unit_test(test_steps_are_bounded_by_cost),
-		cmocka_unit_test(test_a_store_runs_no_jobs),
-		cmocka_unit_test(test_a_store_waits_for_no_jobs),
-		cmocka_unit_test(test_an_access_does_not_wait_for_others),
-		cmocka_unit_test(test_an_access_drains_own_work),
-		cmocka_unit_test(test_reset_clears_shares),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * The state table of SPEC.md section 2.1, state by event; epochs and generations.
  */
 #include "host.h"
+#include "test.h"
 #include "space/space_private.h" /* 2^32 resets would take too long */
 
 enum event { STORE, TILE, ARM, RELEASE, BAD_OFFSET, EVENTS };
@@ -111,22 +112,20 @@ static void state_and_event(uint32_t state, enum event event)
 	host_free(host);
 }
 
-static void test_state_table(void **unused)
+TEST("each event has its effect in each state")
 {
 	uint32_t state, event;
 
-	(void)unused;
 	for (state = T3_SPACE_FREE; state < T3_SPACE_DEAD; state++)
 		for (event = 0; event < EVENTS; event++)
 			state_and_event(state, event);
 }
 
 /* RESET, DISABLE and DESTROY from each state that allows them. */
-static void test_commands_move(void **unused)
+TEST("each command moves a space to its state")
 {
 	uint32_t state;
 
-	(void)unused;
 	for (state = T3_SPACE_IDLE; state <= T3_SPACE_QUIESCED; state++) {
 		struct host *host = host_in_state(state);
 		struct host_dev *d = &host->dev[0];
@@ -150,12 +149,11 @@ static void test_commands_move(void **unused)
 }
 
 /* Nothing in flight: DISABLE alone reaches QUIESCED; else it waits for the answers. */
-static void test_quiesce_waits(void **unused)
+TEST("a disabled space waits for its answers")
 {
 	struct host *host = host_in_state(T3_SPACE_DISABLED);
 	struct host_dev *d = &host->dev[0];
 
-	(void)unused;
 	host_expect(d, 1, T3_SPACE_DISABLED, 0);
 	assert_int_equal(host_query(d, 1).in_flight, 2); /* POISON and STATE */
 	while (host_query(d, 1).in_flight) {
@@ -171,12 +169,11 @@ static void test_quiesce_waits(void **unused)
 	host_free(host);
 }
 
-static void test_outside_spaces(void **unused)
+TEST("accesses outside spaces reach nothing")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 
-	(void)unused;
 	host_space(d, 1);
 	assert_int_equal(host_load(d, 0, 0, 4), HOST_NONE64);
 	assert_int_equal(host_load(d, 0, HOST_SPACE_SIZE - 4, 8), HOST_NONE64); /* into space 1 */
@@ -195,7 +192,7 @@ static void test_outside_spaces(void **unused)
 }
 
 /* A space without segments is COMPLETE as soon as it is ARMED. */
-static void test_epochs(void **unused)
+TEST("only the next epoch can be armed")
 {
 	static const struct {
 		uint32_t first, second;
@@ -213,7 +210,6 @@ static void test_epochs(void **unused)
 	};
 	size_t i;
 
-	(void)unused;
 	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
 		struct host *host = host_ring(1);
 		struct host_dev *d = &host->dev[0];
@@ -234,14 +230,13 @@ static void test_epochs(void **unused)
 }
 
 /* RESET keeps LOCAL segments with their staging, and clears their counts. */
-static void test_reset_keeps_local(void **unused)
+TEST("a reset keeps local segments")
 {
 	struct host *host = host_in_state(T3_SPACE_ARMED);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_seg_map dma = host_segment(1, 1, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
 	uint32_t tile;
 
-	(void)unused;
 	host_store(d, 1, 0, 5, 8); /* tile 0 in whole, tile 1 in part */
 	host_store(d, 1, 16, 5, 8);
 	host_store(d, 1, 8, 5, 4);
@@ -267,12 +262,11 @@ static void test_reset_keeps_local(void **unused)
 }
 
 /* SEG_MAP over the records of an earlier segment starts from zero, too. */
-static void test_map_clears_counts(void **unused)
+TEST("mapping over old records clears their counts")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 
-	(void)unused;
 	host_space(d, 0);
 	host_local(d, 0, 0);
 	host_arm(d, 0, 1);
@@ -306,11 +300,10 @@ static void end(struct host_dev *d, enum ending how)
 }
 
 /* 0 is no generation: 1 follows the last one. */
-static void test_generation_wraps(void **unused)
+TEST("generations wrap to 1")
 {
 	uint32_t how;
 
-	(void)unused;
 	for (how = 0; how < ENDINGS; how++) {
 		struct host *host = host_ring(1);
 		struct host_dev *d = &host->dev[0];
@@ -320,20 +313,4 @@ static void test_generation_wraps(void **unused)
 		assert_int_equal(host_query(d, 3).generation, 1);
 		host_free(host);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_state_table),
-		cmocka_unit_test(test_commands_move),
-		cmocka_unit_test(test_quiesce_waits),
-		cmocka_unit_test(test_outside_spaces),
-		cmocka_unit_test(test_epochs),
-		cmocka_unit_test(test_reset_keeps_local),
-		cmocka_unit_test(test_map_clears_counts),
-		cmocka_unit_test(test_generation_wraps),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

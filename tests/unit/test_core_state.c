@@ -7,6 +7,7 @@
 #include "queue.h"
 #include "queue/queue.h"
 #include "ring.h"
+#include "test.h"
 
 #define RANKS 3u
 
@@ -103,31 +104,27 @@ static void copy_on_the_way(bool staged, uint32_t lost, uint32_t stride)
 	host_free(copy);
 }
 
-static void test_every_event_of_stores(void **state)
+TEST("a copy at every event of stores goes on the same")
 {
-	(void)state;
 	copy_on_the_way(false, 0, 1);
 }
 
-static void test_every_event_of_doorbells(void **state)
+TEST("a copy at every event of doorbells goes on the same")
 {
-	(void)state;
 	copy_on_the_way(true, 0, 1);
 }
 
-static void test_lost_packet(void **state)
+TEST("a copy with a lost packet goes on the same")
 {
-	(void)state;
 	copy_on_the_way(true, 3, 3);
 }
 
 /* All state that software can read and set, on a machine that does not run. */
-static void test_registers(void **state)
+TEST("registers are migrated")
 {
 	struct host *host = host_ring(2), *clone;
 	uint32_t offset;
 
-	(void)state;
 	host_space(&host->dev[0], 5);
 	host_set(&host->dev[0], T3_REG_SPACE_ENABLE, 0x20, 4);
 	host_set(&host->dev[0], T3_REG_ERROR_ENABLE, 3, 4);
@@ -149,11 +146,10 @@ static void test_registers(void **state)
 }
 
 /* Each state of a space is migrated, with its doorbell page and its event area. */
-static void test_space_states(void **state)
+TEST("each state of a space is migrated")
 {
 	uint32_t wanted;
 
-	(void)state;
 	for (wanted = T3_SPACE_FREE; wanted <= T3_SPACE_QUIESCED; wanted++) {
 		struct host *host = host_in_state(wanted), *clone;
 
@@ -192,13 +188,12 @@ static void connect_spaces(struct host *host, const uint32_t *id, uint32_t count
 }
 
 /* They migrate, and the loss of the peer reaches them, whatever their numbers are. */
-static void test_spaces_of_any_number(void **state)
+TEST("spaces of any number are migrated")
 {
 	static const uint32_t id[] = { 0, 1, 31, 32, 62, 65, 1000, T3_MAX_SPACES - 1 };
 	uint32_t count = sizeof(id) / sizeof(id[0]), i;
 	struct host *host = host_ring(2), *copy;
 
-	(void)state;
 	connect_spaces(host, id, count);
 	copy = host_clone(host);
 	host_free(host);
@@ -237,26 +232,23 @@ static void reset_peer(struct host *host)
 	t3_dev_reset(host->dev[1].dev);
 }
 
-static void test_link_down(void **state)
+TEST("a link that is down fails in the copy, too")
 {
-	(void)state;
 	expect_fault_of_copy(take_link_down, T3_FAULT_LINK);
 }
 
-static void test_loss_under_way(void **state)
+TEST("a loss under way reaches the copy")
 {
-	(void)state;
 	expect_fault_of_copy(reset_peer, T3_FAULT_PEER_DEAD);
 }
 
 /* It is hung in the copy, too, until that is taken back there. */
-static void test_hung_queue(void **state)
+TEST("a hung queue is hung in the copy")
 {
 	struct host *host = host_ring(2), *copy;
 	struct queue q = queue_new(&host->dev[0], 0, 0);
 	struct t3_descriptor fill = queue_fill(0x10000, HOST_NONE64, 64);
 
-	(void)state;
 	t3_queue_hang(host->dev[0].dev, 0, true);
 	queue_submit(&q, &fill);
 	host_drain(host);
@@ -272,12 +264,11 @@ static void test_hung_queue(void **state)
 }
 
 /* Injections of each kind, in a machine that is otherwise new. */
-static void test_injections(void **state)
+TEST("injections of each kind are migrated")
 {
 	struct host *host = host_ring(2), *copy;
 	uint32_t kind;
 
-	(void)state;
 	for (kind = 1; kind < T3_INJECT_KIND_COUNT; kind++) {
 		struct t3_cmd_inject inject = { .kind = kind, .nth = 5, .count = 7, .value = 64 };
 
@@ -292,7 +283,7 @@ static void test_injections(void **state)
 		    kind != T3_INJECT_POISON && kind != T3_INJECT_UNPOISON)
 			inject.value = 0;
 		if (kind == T3_INJECT_HANG_QUEUE || kind == T3_INJECT_UNHANG_QUEUE)
-			continue; /* test_hung_queue() */
+			continue; /* "a hung queue is hung in the copy" */
 		assert_int_equal(t3_fabric_inject(host->fabric, &inject), T3_ADMIN_OK);
 		copy = host_clone(host); /* compares the bytes */
 		host_free(copy);
@@ -301,7 +292,7 @@ static void test_injections(void **state)
 }
 
 /* A rank without a device accepts any address. A device that comes later bounds it. */
-static void test_poison_beyond_memory(void **state)
+TEST("poison beyond the memory is bounded by a later device")
 {
 	static const uint64_t ranges[][2] = { { HOST_MEMORY - 64, 128 },
 					      { HOST_MEMORY + 4096, 64 },
@@ -309,7 +300,6 @@ static void test_poison_beyond_memory(void **state)
 	struct host *host = host_ring(2);
 	uint32_t i;
 
-	(void)state;
 	t3_dev_detach(host->dev[1].dev);
 	for (i = 0; i < 3; i++) {
 		struct t3_cmd_inject inject = { .kind = T3_INJECT_POISON,
@@ -325,12 +315,11 @@ static void test_poison_beyond_memory(void **state)
 }
 
 /* A target finished epoch 1 and left. Its source, which is saved then, may still do that epoch. */
-static void test_targets_end_is_of_an_epoch(void **state)
+TEST("a target's end counts for its own epoch")
 {
 	struct host *host = host_ring(2), *copy;
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 
-	(void)state;
 	host_space(a, 0);
 	host_space(b, 0);
 	host_connect(a, b, 0);
@@ -346,24 +335,4 @@ static void test_targets_end_is_of_an_epoch(void **state)
 	host_expect_peer_fault(&copy->dev[0], 0, T3_FAULT_PEER_DEAD, 1);
 	host_free(copy);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_event_of_stores),
-		cmocka_unit_test(test_every_event_of_doorbells),
-		cmocka_unit_test(test_lost_packet),
-		cmocka_unit_test(test_registers),
-		cmocka_unit_test(test_space_states),
-		cmocka_unit_test(test_spaces_of_any_number),
-		cmocka_unit_test(test_link_down),
-		cmocka_unit_test(test_loss_under_way),
-		cmocka_unit_test(test_hung_queue),
-		cmocka_unit_test(test_injections),
-		cmocka_unit_test(test_poison_beyond_memory),
-		cmocka_unit_test(test_targets_end_is_of_an_epoch),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

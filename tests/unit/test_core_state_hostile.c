@@ -9,6 +9,7 @@
 #include "migrate.h"
 #include "ring.h"
 #include "space/space_private.h"
+#include "test.h"
 
 #define RANKS  2u
 #define VALUES 3u
@@ -222,15 +223,13 @@ static void try_words(struct judge *j)
 	assert_true(j->accepted > 100 && j->refused > 100);
 }
 
-static void test_words(void **state)
+TEST("a state with any word changed is refused or sound")
 {
-	(void)state;
 	for_each_part(try_words);
 }
 
-static void test_lengths(void **state)
+TEST("a state of any other length is refused")
 {
-	(void)state;
 	for_each_part(cut);
 }
 
@@ -251,9 +250,8 @@ static void expect_refused(const struct host_config *config, const char *want)
 	host_free(good);
 }
 
-static void test_other_machine(void **state)
+TEST("the state of another machine is refused")
 {
-	(void)state;
 	expect_refused(&(struct host_config){ T3_TOPOLOGY_RING, 2, 8, 2, T3_KEYS_FABRIC },
 		       "tracker-entries differs");
 	expect_refused(&(struct host_config){ T3_TOPOLOGY_RING, 2, 4, 4, T3_KEYS_FABRIC },
@@ -265,12 +263,11 @@ static void test_other_machine(void **state)
 }
 
 /* A reset would have another effect there than here. */
-static void test_other_resets(void **state)
+TEST("a state with another way of resets is refused")
 {
 	struct host *good = good_host(), *other = good_host();
 	struct blobs blobs;
 
-	(void)state;
 	other->dev[1].reset_generations = true;
 	host_replace(other, 1, false);
 	blobs_save(&blobs, good);
@@ -282,13 +279,12 @@ static void test_other_resets(void **state)
 }
 
 /* A clock that could wrap is none that stores made, and the next save would be refused. */
-static void test_tracker_clock(void **state)
+TEST("a tracker clock that could wrap is refused")
 {
 	struct host *good = good_host(), *other = host_clone(good);
 	struct t3_tracker *tracker = &t3_spaces(good->dev[0].dev)->tracker;
 	struct blobs blobs;
 
-	(void)state;
 	tracker->clock = T3_TIME_MAX;
 	blobs_save(&blobs, good);
 	assert_string_equal(blobs_load(&blobs, other, 0), "a time is out of range");
@@ -301,15 +297,4 @@ static void test_tracker_clock(void **state)
 	blobs_free(&blobs);
 	host_free(other);
 	host_free(good);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words),	      cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_other_machine), cmocka_unit_test(test_other_resets),
-		cmocka_unit_test(test_tracker_clock),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "migrate.h"
 #include "ring.h"
 #include "state/state.h"
+#include "test.h"
 
 #define VERSION 5u
 
@@ -27,29 +28,26 @@ static void expect_sizes(struct host *host, size_t device, size_t fabric)
 	blobs_free(&blobs);
 }
 
-static void test_version(void **state)
+TEST("the version is the one of these sizes")
 {
-	(void)state;
 	assert_int_equal(T3_STATE_VERSION >> 16, VERSION);
 }
 
-static void test_new(void **state)
+TEST("a new machine has its size")
 {
 	struct host *host = host_ring(2);
 
-	(void)state;
 	expect_sizes(host, 7420, 164);
 	host_free(host);
 }
 
 /* Spaces with segments of each kind, routes and imports, tiles half done, packets on their way. */
-static void test_ring(void **state)
+TEST("a ring at work has its size")
 {
 	struct host *host = host_ring(3);
 	struct ring ring = ring_open(host, 1, T3_DTYPE_F32);
 	uint32_t r;
 
-	(void)state;
 	expect_sizes(host, 8372, 184);
 	ring_arm(&ring, 1);
 	host_drain(host);
@@ -64,14 +62,13 @@ static void test_ring(void **state)
 }
 
 /* ARM has begun, and a piece of the memory is left to be prepared. */
-static void test_preparing(void **state)
+TEST("a space in preparation has its size")
 {
 	struct host *host = host_paused(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_space_create space = host_space_args(1);
 	struct t3_cmd_seg_map map = host_segment(1, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 
-	(void)state;
 	space.aperture_offset = space.buffer = 0;
 	space.size = 0x20000;
 	map.rows = map.tile_rows = 128;
@@ -85,13 +82,12 @@ static void test_preparing(void **state)
 }
 
 /* A key that nobody has shown, one that has been accepted, and one that has been refused. */
-static void test_keys(void **state)
+TEST("keys have their size")
 {
 	struct host *host = host_paused(2);
 	struct t3_cmd_key_set key = { 1, 2, 2, 1u << T3_OP_ADD, 1, { 1, 2, 3, 4 } };
 	struct t3_cmd_route_claim claim = { .to = { 1, 3, 1, 1, 0, 2 }, .key = { 1, 2, 3, 4 } };
 
-	(void)state;
 	host_space(&host->dev[0], 1);
 	claim.to.peer_generation = host_space(&host->dev[1], 1);
 	assert_int_equal(host_command(&host->dev[0], T3_CMD_KEY_SET, &key, sizeof(key)),
@@ -112,7 +108,7 @@ static void test_keys(void **state)
 }
 
 /* A queue that is hung, one in the middle of a GEMM, and one that waits for a fence. */
-static void test_queues(void **state)
+TEST("queues at work have their size")
 {
 	struct gemm x = gemm_new(T3_DTYPE_F32, 32, 32, 2048);
 	struct host *host = host_paused(2);
@@ -120,7 +116,6 @@ static void test_queues(void **state)
 		     waits = queue_new(&host->dev[0], 2, 2);
 	struct t3_descriptor nop = queue_nop(), wait = queue_wait(3, 1);
 
-	(void)state;
 	t3_queue_hang(host->dev[0].dev, 0, true);
 	queue_submit(&hung, &nop);
 	queue_submit(&waits, &wait);
@@ -130,12 +125,11 @@ static void test_queues(void **state)
 	host_free(host);
 }
 
-static void test_timed(void **state)
+TEST("a timed run has its size")
 {
 	struct run run = run_of_all(2);
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 
-	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	gang_submit(&gang, &run);
 	t3_fabric_run(gang.host->fabric, 9);
@@ -145,7 +139,7 @@ static void test_timed(void **state)
 	host_free(gang.host);
 }
 
-static void test_injections(void **state)
+TEST("pending injections have their size")
 {
 	static const struct t3_cmd_inject injections[] = {
 		{ .kind = T3_INJECT_POISON, .value = 64 },
@@ -155,21 +149,8 @@ static void test_injections(void **state)
 	struct host *host = host_ring(2);
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(injections) / sizeof(injections[0]); i++)
 		assert_int_equal(t3_fabric_inject(host->fabric, &injections[i]), T3_ADMIN_OK);
 	expect_sizes(host, 7420, 616);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_version), cmocka_unit_test(test_new),
-		cmocka_unit_test(test_ring),	cmocka_unit_test(test_preparing),
-		cmocka_unit_test(test_keys),	cmocka_unit_test(test_queues),
-		cmocka_unit_test(test_timed),	cmocka_unit_test(test_injections),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "migrate.h"
 #include "ring.h"
 #include "state/state.h"
+#include "test.h"
 
 #define SPACE	 1u
 #define ROWS	 80u
@@ -574,11 +575,10 @@ static void expect_taken(struct host *host)
 	expect_refused(host, NULL, NULL);
 }
 
-static void test_links(void **state)
+TEST("links that contradict themselves are refused")
 {
 	static const char range[] = "a poisoned range is empty, misaligned or out of order";
 
-	(void)state;
 	expect_taken(sending());
 	expect_refused(sending(), no_timeout,
 		       "a link's unanswered packets contradict its timeout event");
@@ -597,13 +597,12 @@ static void test_links(void **state)
 	expect_refused(sending(), poisons_with_a_gap, NULL);
 }
 
-static void test_segments(void **state)
+TEST("segments that contradict themselves are refused")
 {
 	static const char tile[] = "the tile being sent is outside its block";
 	static const char place[] = "the place being sent is outside its tile";
 	static const char list[] = "a ready list begins or ends outside its segment";
 
-	(void)state;
 	expect_taken(triggered());
 	expect_taken(triggered_low());
 	expect_taken(triggered_short());
@@ -625,13 +624,12 @@ static void test_segments(void **state)
 	expect_refused(triggered(), word_of_another_epoch, "a segment word is of another epoch");
 }
 
-static void test_tracker(void **state)
+TEST("trackers that contradict themselves are refused")
 {
 	static const char count[] = "a tracker entry's count is out of range";
 	static const char peak[] =
 		"TRACKER_PEAK is below TRACKER_LIVE, or above the number of entries";
 
-	(void)state;
 	expect_taken(half_done());
 	expect_refused(half_done(), tile_beyond, "a tracker entry's tile is out of range");
 	expect_refused(half_done(), tile_of_another_set, "a tracker entry is in the wrong set");
@@ -649,12 +647,11 @@ static void test_tracker(void **state)
 }
 
 /* Rank 0 asks rank 1 whether it is ready, and both prepare their memory. */
-static void test_arming(void **state)
+TEST("arming that contradicts itself is refused")
 {
 	static const char place[] = "a space is being prepared at a place that needs no work";
 	static const char other[] = "a control packet belongs to another space";
 
-	(void)state;
 	expect_taken(arming(T3_SEG_DMA));
 	expect_refused(arming(T3_SEG_DMA), prepared_beyond,
 		       "a space is being prepared beyond its segments");
@@ -667,11 +664,10 @@ static void test_arming(void **state)
 		       "a control packet is of the wrong type");
 }
 
-static void test_copies(void **state)
+TEST("copies that contradict themselves are refused")
 {
 	static const char outside[] = "a descriptor's progress is outside its rows";
 
-	(void)state;
 	expect_taken(copying());
 	expect_refused(copying(), row_at_the_end, outside);
 	expect_refused(copying(), column_at_the_end, outside);
@@ -679,23 +675,21 @@ static void test_copies(void **state)
 		       "a queue waits for a link that no queue waits for");
 }
 
-static void test_waits(void **state)
+TEST("waits that contradict themselves are refused")
 {
 	static const char nobody[] = "a queue waits for a link that no queue waits for";
 
-	(void)state;
 	expect_taken(waiting());
 	expect_refused(waiting(), waits_for_no_link, nobody);
 	expect_refused(waiting(), link_forgets, nobody);
 	expect_refused(waiting(), wait_without_work, nobody);
 }
 
-static void test_gemm(void **state)
+TEST("products that contradict themselves are refused")
 {
 	static const char outside[] = "a GEMM's progress is outside its output or depth";
 	static const char sums[] = "a GEMM stores sums that it has not computed";
 
-	(void)state;
 	expect_taken(multiplying(false));
 	expect_taken(multiplying(true));
 	expect_refused(multiplying(false), beyond_depth, outside);
@@ -704,16 +698,4 @@ static void test_gemm(void **state)
 	expect_refused(multiplying(true), row_beyond_block, sums);
 	expect_refused(multiplying(true), column_beyond_block, sums);
 	expect_refused(multiplying(true), half_an_element, sums);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_links),	cmocka_unit_test(test_segments),
-		cmocka_unit_test(test_tracker), cmocka_unit_test(test_arming),
-		cmocka_unit_test(test_copies),	cmocka_unit_test(test_waits),
-		cmocka_unit_test(test_gemm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What stops at a fault, DISABLE or the end of an epoch, and leaves nothing behind. */
 #include "host.h"
+#include "test.h"
 
 #define SPACE 1u
 
@@ -58,22 +59,20 @@ static void stop_sending(uint32_t kind, bool disable)
 	host_free(host);
 }
 
-static void test_sending_stops(void **state)
+TEST("sending stops at a fault or DISABLE")
 {
 	uint32_t kind, disable;
 
-	(void)state;
 	for (kind = T3_SEG_REMOTE; kind <= T3_SEG_DMA; kind++)
 		for (disable = 0; disable < 2; disable++)
 			stop_sending(kind, disable);
 }
 
 /* The event area fails at CONSUMED of a doorbell that reached a count: no trigger. */
-static void test_no_trigger(void **state)
+TEST("a failing event area triggers nothing")
 {
 	uint32_t kind;
 
-	(void)state;
 	for (kind = T3_SEG_LOCAL; kind <= T3_SEG_DMA; kind += T3_SEG_DMA - T3_SEG_LOCAL) {
 		struct host *host = set_up(kind);
 		struct host_dev *a = &host->dev[0];
@@ -96,13 +95,12 @@ static void test_no_trigger(void **state)
  * An epoch that ended with a tile half counted, as only a forged record makes it: the
  * cached count does not reach into the next one.
  */
-static void test_epoch_clears_counts(void **state)
+TEST("an epoch clears counts of the one before")
 {
 	struct host *host = set_up(T3_SEG_LOCAL);
 	struct host_dev *a = &host->dev[0];
 	uint32_t i;
 
-	(void)state;
 	host_store(a, SPACE, 0, 5, 8); /* half of tile 0 */
 	for (i = 0; i < 4; i++) {
 		host_tile(a, SPACE, 0, 0, 1);
@@ -123,13 +121,12 @@ static void test_epoch_clears_counts(void **state)
 }
 
 /* The counter table shows which tiles are done, and of which epoch. */
-static void test_triggered_is_recorded(void **state)
+TEST("a triggered tile is recorded in memory")
 {
 	struct host *host = set_up(T3_SEG_LOCAL);
 	struct host_dev *a = &host->dev[0];
 	const struct t3_tile_record *record = (const void *)(a->memory + HOST_COUNTER_BASE(SPACE));
 
-	(void)state;
 	a->shadow = calloc(1, HOST_MEMORY);
 	assert_non_null(a->shadow);
 	host_store(a, SPACE, 0, 5, 8);
@@ -140,16 +137,4 @@ static void test_triggered_is_recorded(void **state)
 	assert_memory_equal(&record[0], a->shadow + HOST_COUNTER_BASE(SPACE), sizeof(record[0]));
 	assert_int_equal(record[1].flags, 0);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sending_stops),
-		cmocka_unit_test(test_no_trigger),
-		cmocka_unit_test(test_epoch_clears_counts),
-		cmocka_unit_test(test_triggered_is_recorded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "host.h"
 #include "ref.h"
 #include "space/space_private.h"
+#include "test.h"
 
 struct shape {
 	uint32_t rows, row_bytes, pitch, tile_rows, tile_row_bytes;
@@ -69,11 +70,10 @@ static void tile_by_tile(const struct shape *s)
 	}
 }
 
-static void test_geometry(void **state)
+TEST("tiles of any geometry are found")
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < SHAPES; i++)
 		tile_by_tile(&shapes[i]);
 }
@@ -186,11 +186,10 @@ static void both_paths(const struct t3_cmd_seg_map *map, uint32_t widest)
 	host_free(staged);
 }
 
-static void test_both_paths(void **state)
+TEST("both paths give the same bytes and counts")
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < SHAPES; i++) {
 		struct t3_cmd_seg_map map = shaped(&shapes[i], T3_DTYPE_I32, T3_OP_ADD);
 
@@ -205,11 +204,10 @@ static void test_both_paths(void **state)
 }
 
 /* KEEP and IDENTITY of each type and op, two updates each. */
-static void test_init(void **state)
+TEST("KEEP and IDENTITY begin as they say")
 {
 	uint32_t dtype, op, init;
 
-	(void)state;
 	for (dtype = 0; dtype < T3_DTYPE_U8; dtype++)
 		for (op = 0; op < T3_OP_COUNT; op++)
 			for (init = T3_INIT_KEEP; init <= T3_INIT_IDENTITY; init++) {
@@ -219,15 +217,4 @@ static void test_init(void **state)
 				map.updates = 2;
 				both_paths(&map, 8);
 			}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_geometry),
-		cmocka_unit_test(test_both_paths),
-		cmocka_unit_test(test_init),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

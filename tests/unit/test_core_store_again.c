@@ -5,6 +5,7 @@
  */
 #include "host.h"
 #include "space/space_private.h"
+#include "test.h"
 
 #define ROW_BYTES 36u
 #define PITCH	  64u
@@ -41,9 +42,8 @@ static void expect_fault(uint64_t offset, uint32_t size, uint32_t kind, uint32_t
 	host_free(host);
 }
 
-static void test_faults(void **state)
+TEST("a later store of a run faults as the first")
 {
-	(void)state;
 	expect_fault(8, 8, T3_FAULT_TILE_CROSS, T3_NONE32);
 	expect_fault(4, 2, T3_FAULT_WIDTH, T3_NONE32);
 	expect_fault(8, 1, T3_FAULT_WIDTH, T3_NONE32);
@@ -51,12 +51,11 @@ static void test_faults(void **state)
 	expect_fault(6, 4, T3_FAULT_WIDTH, T3_NONE32);
 }
 
-static void test_poison(void **state)
+TEST("a later store of a run meets poison")
 {
 	struct host *host = begun();
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_store(d, 0, 4, 1, 4);
 	host_poison(d, 0, T3_POISON_GRANULE);
 	host_store(d, 0, 8, 1, 4);
@@ -66,13 +65,12 @@ static void test_poison(void **state)
 }
 
 /* The first one of a row begins a run, the others follow; rows and tiles change within. */
-static void test_counts(void **state)
+TEST("all stores of a run count")
 {
 	struct host *host = begun();
 	struct host_dev *d = &host->dev[0];
 	uint32_t row, col, pass, stores = 1;
 
-	(void)state;
 	for (pass = 0; pass < 2; pass++)
 		for (row = 0; row < 2; row++)
 			for (col = 0; col < ROW_BYTES; col += 4) {
@@ -95,13 +93,12 @@ static void test_counts(void **state)
 }
 
 /* What was remembered of a segment is not of the one that takes its place. */
-static void test_other_segment(void **state)
+TEST("another segment inherits nothing of a run")
 {
 	struct host *host = begun();
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 
-	(void)state;
 	assert_int_equal(host_space_command(d, T3_CMD_SPACE_RESET, 0), T3_ADMIN_OK);
 	assert_int_equal(host_index_command(d, T3_CMD_SEG_UNMAP, 0, 0), T3_ADMIN_OK);
 	map.offset = 0x20;
@@ -116,7 +113,7 @@ static void test_other_segment(void **state)
  * A peer's update is taken while the space is ARMING, so the tracker has the tile. The CPU's store is
  * refused all the same, by either call.
  */
-static void test_arming(void **state)
+TEST("a store while arming faults though its tile is tracked")
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 	struct t3_cmd_seg_map remote = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
@@ -124,7 +121,6 @@ static void test_arming(void **state)
 	struct host_dev *from = &host->dev[0], *d = &host->dev[1];
 	uint32_t rank;
 
-	(void)state;
 	for (rank = 0; rank < 3; rank++)
 		host_space(&host->dev[rank], 0);
 	host_connect(from, d, 0);
@@ -141,15 +137,4 @@ static void test_arming(void **state)
 	host_store(d, 0, 4, 1, 4);
 	host_expect_cpu_fault(d, 0, T3_FAULT_NOT_ARMED, 0, T3_NONE32, 4);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_faults), cmocka_unit_test(test_poison),
-		cmocka_unit_test(test_counts), cmocka_unit_test(test_other_segment),
-		cmocka_unit_test(test_arming),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "host.h"
+#include "test.h"
 
 #define RANKS	3u
 #define ALL	((1u << RANKS) - 1)
@@ -247,21 +248,18 @@ static void expect_all(uint32_t ranks, uint32_t spaces)
 	machine_free(m);
 }
 
-static void test_one_space(void **state)
+TEST("threads store into one space")
 {
-	(void)state;
 	expect_all(1, 1);
 }
 
-static void test_spaces(void **state)
+TEST("threads store into spaces of their own")
 {
-	(void)state;
 	expect_all(1, SPACES);
 }
 
-static void test_devices(void **state)
+TEST("threads store into devices of their own")
 {
-	(void)state;
 	expect_all(RANKS, SPACES);
 }
 
@@ -301,13 +299,12 @@ static void send_all(struct machine *m)
 }
 
 /* Events run beside the stores into other devices, and nothing is lost on either side. */
-static void test_beside_events(void **state)
+TEST("events run beside stores")
 {
 	struct writer writers[WRITERS];
 	struct machine *m = machine_new();
 	uint32_t rank, space;
 
-	(void)state;
 	open_sending(m);
 	start(m, writers, RANKS, SPACES);
 	send_all(m);
@@ -353,27 +350,15 @@ static void disturb(struct machine *m, uint32_t turn)
 	leave(m);
 }
 
-static void test_disturbed(void **state)
+TEST("stores survive what disturbs them")
 {
 	struct writer writers[WRITERS];
 	struct machine *m = machine_new();
 	uint32_t turn;
 
-	(void)state;
 	start(m, writers, RANKS, SPACES);
 	for (turn = 0; turn < 64; turn++)
 		disturb(m, turn);
 	join(writers);
 	machine_free(m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_space), cmocka_unit_test(test_spaces),
-		cmocka_unit_test(test_devices),	  cmocka_unit_test(test_beside_events),
-		cmocka_unit_test(test_disturbed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

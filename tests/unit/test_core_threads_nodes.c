@@ -15,6 +15,7 @@
 
 #include "host.h"
 #include "t3_node.h"
+#include "test.h"
 
 #define SPACE	   1u
 #define INPUT	   0u /* segments */
@@ -266,12 +267,11 @@ static void end_pair(struct node *node)
 	munmap(node[0].ended, sizeof(*node[0].ended));
 }
 
-static void nodes_are_threads(void **state)
+TEST("nodes may be threads")
 {
 	struct node node[2];
 	pthread_t thread;
 
-	(void)state;
 	make_pair(node);
 	assert_int_equal(pthread_create(&thread, NULL, run_node, &node[1]), 0);
 	run_node(&node[0]);
@@ -279,13 +279,12 @@ static void nodes_are_threads(void **state)
 	end_pair(node);
 }
 
-static void nodes_are_processes(void **state)
+TEST("nodes may be processes")
 {
 	struct node node[2];
 	int status;
 	pid_t child;
 
-	(void)state;
 	make_pair(node);
 	fflush(NULL);
 	child = fork();
@@ -298,14 +297,4 @@ static void nodes_are_processes(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	end_pair(node);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nodes_are_threads),
-		cmocka_unit_test(nodes_are_processes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "host.h"
 #include "t3_pipe.h"
+#include "test.h"
 
 #define BYTES (6u * T3_PIPE_SIZE)
 
@@ -114,14 +115,13 @@ static void *read_all(void *opaque)
 	return NULL;
 }
 
-static void test_both_ways(void **state)
+TEST("bytes pass both ways between threads that sleep")
 {
 	uint8_t *memory = calloc(1, T3_PIPE_MEMORY);
 	struct bell bell[4];
 	struct end end[4];
 	unsigned int i;
 
-	(void)state;
 	assert_non_null(memory);
 	for (i = 0; i < 4; i++)
 		bell[i] =
@@ -136,13 +136,4 @@ static void test_both_ways(void **state)
 	for (i = 0; i < 4; i++)
 		assert(!pthread_join(end[i].thread, NULL));
 	free(memory);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_ways),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

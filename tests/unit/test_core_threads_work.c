@@ -10,6 +10,7 @@
 #include "ref.h"
 #include "seeds.h"
 #include "workers.h"
+#include "test.h"
 
 /* With ThreadSanitizer a seed takes eight times as long. It looks at each access of each. */
 #ifdef __SANITIZE_THREAD__
@@ -280,12 +281,11 @@ static void one_seed(uint64_t seed)
 	compare();
 }
 
-static void test_same_as_without(void **state)
+TEST_WITH("threads give the same as none", NULL, seeds_report)
 {
 	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 256, 8, T3_KEYS_FABRIC };
 	uint64_t seed;
 
-	(void)state;
 	run.host[0] = host_new(&config);
 	run.host[1] = host_new_working(&config, THREADS);
 	for_each_seed(seed, SEEDS)
@@ -325,7 +325,7 @@ static struct host *two_devices(void)
 }
 
 /* Time stands still, and so does all that comes later, on other devices, too. */
-static void test_stall(void **state)
+TEST("time stalls until a slice is done")
 {
 	struct gemm x = gemm_new(T3_DTYPE_F32, 32, 32, 2048);
 	struct host *host = two_devices();
@@ -334,7 +334,6 @@ static void test_stall(void **state)
 	struct t3_descriptor nop = queue_nop();
 	uint32_t rank, i;
 
-	(void)state;
 	queue_submit(&other, &nop);
 	for (i = 0; i < 20; i++)
 		assert_true(t3_fabric_run(host->fabric, 100));
@@ -363,14 +362,13 @@ static void map_row(struct host_dev *d, uint32_t kind)
 }
 
 /* A store that waits for room on a link waits for the work of the events before, too. */
-static void test_store_makes_room(void **state)
+TEST("a store that makes room waits for earlier work")
 {
 	struct gemm x = gemm_new(T3_DTYPE_F32, 32, 32, 2048);
 	struct host *host = two_devices();
 	struct queue q;
 	uint32_t i;
 
-	(void)state;
 	host_space(&host->dev[0], 0);
 	host_space(&host->dev[1], 0);
 	host_connect(&host->dev[0], &host->dev[1], 0);
@@ -391,13 +389,12 @@ static void test_store_makes_room(void **state)
 }
 
 /* An abort, a reset or an unplug does the work of no slice that has not begun. */
-static void test_dropped(void **state)
+TEST("an aborted slice is not done")
 {
 	struct gemm x = gemm_new(T3_DTYPE_F32, 32, 32, 2048);
 	struct host *host = two_devices();
 	struct queue q = begin_held(host, &x);
 
-	(void)state;
 	queue_abort(&q);
 	queue_expect(&q, 0, T3_DESC_ABORTED, 0);
 	queue_destroy(&q);
@@ -411,16 +408,4 @@ static void test_dropped(void **state)
 		;
 	queue_expect(&q, 0, T3_DESC_OK, 0);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_same_as_without, NULL, seeds_report),
-		cmocka_unit_test(test_stall),
-		cmocka_unit_test(test_store_makes_room),
-		cmocka_unit_test(test_dropped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * not know. That it is no use of the tracker is in test_core_tracker.c.
  */
 #include "host.h"
+#include "test.h"
 
 #define TILES 5000u /* of the long segment: one element each */
 
@@ -17,14 +18,13 @@ static void expect(struct host_dev *d, uint32_t tile, uint64_t counted, uint32_t
 }
 
 /* 3 rows of 48 bytes in tiles of 2 x 32, three updates. */
-static void test_ragged_tiles(void **state)
+TEST("ragged tiles lack what they expect")
 {
 	static const uint64_t expected[] = { 192, 96, 96, 48 };
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 	struct host *host = host_ring(1);
 	uint32_t tile;
 
-	(void)state;
 	host_space(&host->dev[0], 0);
 	map.rows = 3;
 	map.row_bytes = map.pitch = 48;
@@ -67,13 +67,12 @@ static void search(struct host_dev *d, uint32_t from, uint32_t tiles, uint32_t f
 }
 
 /* All tiles come but 3 and the last two: it goes no further than it may, and not past the end. */
-static void test_search(void **state)
+TEST("the search goes no further than it may")
 {
 	struct host *host = long_segment();
 	struct host_dev *d = &host->dev[0];
 	uint32_t tile;
 
-	(void)state;
 	search(d, 0, T3_TILE_QUERY_MAX, 0, true);
 	for (tile = 0; tile < TILES - 2; tile++)
 		if (tile != 3)
@@ -107,12 +106,11 @@ static struct host *pair(uint32_t kind, uint32_t block_tiles)
 #define DONE (T3_TILE_STARTED | T3_TILE_TRIGGERED)
 
 /* A block of two tiles: it waits for its second, for the link, and for the answers. */
-static void test_dma(void **state)
+TEST("a DMA block waits for its tiles and the link")
 {
 	struct host *host = pair(T3_SEG_DMA, 2);
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	assert_int_equal(host_tile_query(d, 0, 0, 0, 1).unacknowledged, 64);
 	host_store(d, 0, 0, 1, 8);
 	host_store(d, 0, 16, 1, 8);
@@ -132,14 +130,13 @@ static void test_dma(void **state)
 }
 
 /* 100 packets, of which a link takes some at once and is then at the tile. */
-static void test_sending(void **state)
+TEST("the tile that a link is sending is open")
 {
 	struct host *host = host_burst(100);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_tile_query got;
 	uint32_t i, sending = 0;
 
-	(void)state;
 	for (i = 0; i < 1000; i++) {
 		got = host_tile_query(d, 0, 0, 0, 1);
 		assert_int_equal(got.counted, got.expected);
@@ -163,13 +160,12 @@ static bool is_sending(struct host_dev *d, uint32_t tile)
 }
 
 /* A block of two tiles of 50 packets: the link is at one of them at a time. */
-static void test_sending_second(void **state)
+TEST("the second tile of a block is open while it is sent")
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32), to;
 	struct host *host;
 	uint32_t i;
 
-	(void)state;
 	map.rows = 100;
 	map.tile_rows = 50;
 	map.row_bytes = map.pitch = map.tile_row_bytes = 8;
@@ -191,12 +187,11 @@ static void test_sending_second(void **state)
 }
 
 /* Stores go at once, so that only answers are missing; a doorbell waits to be read. */
-static void test_remote(void **state)
+TEST("a remote store lacks its answer alone")
 {
 	struct host *host = pair(T3_SEG_REMOTE, 0);
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_store(d, 0, 0, 1, 8);
 	expect(d, 0, 8, T3_TILE_STARTED | T3_TILE_OPEN);
 	host_store(d, 0, 16, 1, 8);
@@ -207,13 +202,12 @@ static void test_remote(void **state)
 	host_free(host);
 }
 
-static void test_remote_doorbell(void **state)
+TEST("a remote doorbell waits to be read")
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 	struct host *host = host_pair(&map, NULL, 1);
 	struct host_dev *d = &host->dev[0];
 
-	(void)state;
 	host_tile(d, 0, 0, 0, 2);
 	expect(d, 2, 16, DONE | T3_TILE_READY | T3_TILE_OPEN);
 	host_drain(host);
@@ -225,14 +219,13 @@ static void test_remote_doorbell(void **state)
 /* --------------------------------------------------- what it does not know */
 
 /* What entries alone knew is lost with a fault: 8 bytes were spilled, 4 were not. */
-static void test_fault(void **state)
+TEST("a fault loses what entries alone knew")
 {
 	struct host_config config = { T3_TOPOLOGY_RING, 2, 1, 1, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_tile_query got;
 
-	(void)state;
 	host_space(d, 0);
 	host_local(d, 0, 0);
 	host_arm(d, 0, 1);
@@ -248,7 +241,7 @@ static void test_fault(void **state)
 }
 
 /* Not used, and nothing comes of it. */
-static void test_poisoned_record(void **state)
+TEST("a poisoned record is skipped")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
@@ -256,7 +249,6 @@ static void test_poisoned_record(void **state)
 					.address = HOST_COUNTER_BASE(0),
 					.value = 64 };
 
-	(void)state;
 	host_space(d, 0);
 	host_local(d, 0, 0);
 	host_arm(d, 0, 1);
@@ -274,13 +266,12 @@ static void test_poisoned_record(void **state)
 }
 
 /* Records are RAM that software may write: flags that no record has are not passed on. */
-static void test_scribbled_record(void **state)
+TEST("a scribbled record passes no unknown flags")
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_tile_record *record = (void *)(d->memory + HOST_COUNTER_BASE(0));
 
-	(void)state;
 	host_space(d, 0);
 	host_local(d, 0, 0);
 	host_arm(d, 0, 1);
@@ -289,22 +280,4 @@ static void test_scribbled_record(void **state)
 	record->epoch = 2;
 	expect(d, 0, 0, T3_TILE_OPEN);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ragged_tiles),
-		cmocka_unit_test(test_search),
-		cmocka_unit_test(test_dma),
-		cmocka_unit_test(test_sending),
-		cmocka_unit_test(test_sending_second),
-		cmocka_unit_test(test_remote),
-		cmocka_unit_test(test_remote_doorbell),
-		cmocka_unit_test(test_fault),
-		cmocka_unit_test(test_poisoned_record),
-		cmocka_unit_test(test_scribbled_record),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

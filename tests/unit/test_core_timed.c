@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The timed model: arithmetic that must hold exactly, limits, and what faster parts do. */
 #include "timed.h"
+#include "test.h"
 
 #define US 1000000u /* ps */
 
@@ -15,11 +16,10 @@ static struct t3_timed_counters run(struct t3_timed_setup setup, enum t3_timed_p
 }
 
 /* Reads (2N-1)/(N-2) fewer, GEMM's and reduce-scatter's writes (N-1)/N of the baseline's. */
-static void test_published_ratios(void **state)
+TEST("reads and writes have the published ratios")
 {
 	uint64_t n;
 
-	(void)state;
 	for (n = 8; n <= 16; n *= 2) {
 		struct t3_timed_setup setup = timed_published(3072, 2048, 1, n);
 		struct t3_timed_counters s = run(setup, T3_TIMED_SEQUENTIAL);
@@ -39,7 +39,7 @@ static void test_published_ratios(void **state)
  * Literally, so that no host or compiler has others. Who changes the model on purpose
  * changes these and says why.
  */
-static void test_same_everywhere(void **state)
+TEST("the counters are the same everywhere")
 {
 	/* clang-format off */
 	static const uint64_t end[T3_TIMED_COLLECTIVES][T3_TIMED_PROGRAMS] = {
@@ -52,7 +52,6 @@ static void test_same_everywhere(void **state)
 	/* clang-format on */
 	int collective, program;
 
-	(void)state;
 	for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++)
 		for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
 			struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
@@ -93,7 +92,7 @@ static int run_collectives(struct t3_timed_setup setup, int program, bool on_all
 }
 
 /* All programs, ragged in rows, columns and depth. */
-static void test_conservation(void **state)
+TEST("bytes are conserved by all programs")
 {
 	static const uint64_t shapes[][4] = {
 		{ 256, 128, 64, 2 }, { 400, 100, 50, 4 }, { 297, 33, 17, 3 }, { 1024, 32, 16, 32 },
@@ -102,7 +101,6 @@ static void test_conservation(void **state)
 	size_t i;
 	int program;
 
-	(void)state;
 	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
 		for (program = 0; program < T3_TIMED_PROGRAMS; program++)
 			run_collectives(timed_small(shapes[i][0], shapes[i][1], shapes[i][2],
@@ -111,12 +109,11 @@ static void test_conservation(void **state)
 }
 
 /* 512 ranks, mirrored; and all of them, with chunks of which each link has one message. */
-static void test_many_ranks(void **state)
+TEST("many ranks run in each program")
 {
 	struct t3_timed_setup setup = timed_small(512, 32, 16, 512), large;
 	int program;
 
-	(void)state;
 	run_collectives(setup, T3_TIMED_ALONE, true);
 	large = timed_published(4096, 4096, 1, 512);
 	for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
@@ -143,12 +140,11 @@ static void check_alone(struct t3_timed_setup setup, struct t3_timed_counters *s
 }
 
 /* Alone it takes as long as after a GEMM, but for what the memory's queues still hold there. */
-static void test_alone(void **state)
+TEST("a collective alone takes as long as after a GEMM")
 {
 	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
 	int collective;
 
-	(void)state;
 	for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++) {
 		struct t3_timed_counters s, alone;
 
@@ -161,14 +157,13 @@ static void test_alone(void **state)
  * With memory and loads that cost nothing: a ring's N - 1 chunks follow each other, each after the
  * latency. An all-to-all's leave one after the other.
  */
-static void test_alone_takes(void **state)
+TEST("a collective alone takes what its links do")
 {
 	static const uint64_t parts[T3_TIMED_COLLECTIVES] = { 2, 1, 1, 1 };
 	struct t3_timed_setup setup = timed_published(4096, 4096, 1, 8);
 	uint64_t chunk = 4096ull / 8 * 4096 * 2 * 1000 / 150; /* ps */
 	int collective;
 
-	(void)state;
 	timed_param(&setup, "memory_gbps", 100000);
 	timed_param(&setup, "memory_latency_ns", 0);
 	timed_param(&setup, "copy_unit_gbps", 100000);
@@ -185,13 +180,12 @@ static void test_alone_takes(void **state)
 }
 
 /* The own store of an all-gather is no update: it takes the time of a write. */
-static void test_plain_stores(void **state)
+TEST("a plain store takes the time of a write")
 {
 	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
 	struct t3_timed_counters cheap, dear;
 	int collective;
 
-	(void)state;
 	for (collective = T3_TIMED_COLLECTIVE_REDUCE_SCATTER; collective < T3_TIMED_COLLECTIVES;
 	     collective++) {
 		setup.workload.collective = (enum t3_timed_collective)collective;
@@ -207,12 +201,11 @@ static void test_plain_stores(void **state)
 }
 
 /* Only a triggered collective has triggers, and only what is tracked takes entries. */
-static void test_triggers(void **state)
+TEST("only a triggered collective has triggers")
 {
 	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
 	struct t3_timed_counters c;
 
-	(void)state;
 	setup.workload.collective = T3_TIMED_COLLECTIVE_ALL_GATHER;
 	c = run(setup, T3_TIMED_T3);
 	assert_true(c.triggers);
@@ -230,14 +223,13 @@ static void test_triggers(void **state)
 }
 
 /* ranks, nodes. With one rank in a node there is no ring in it. */
-static void test_nodes(void **state)
+TEST("groups of nodes conserve bytes")
 {
 	static const uint64_t groups[][2] = { { 4, 2 }, { 6, 3 }, { 6, 2 },    { 8, 2 },
 					      { 8, 4 }, { 3, 3 }, { 512, 64 }, { 512, 512 } };
 	size_t i;
 	int program, ran = 0;
 
-	(void)state;
 	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
 			struct t3_timed_setup setup = timed_small(130, 70, 40, groups[i][0]);
@@ -250,12 +242,11 @@ static void test_nodes(void **state)
 }
 
 /* Alone over nodes it takes as long as after a GEMM, but for what memory's queues still hold. */
-static void test_alone_over_nodes(void **state)
+TEST("a collective alone over nodes takes as long as after a GEMM")
 {
 	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
 	int collective;
 
-	(void)state;
 	setup.workload.nodes = 2;
 	for (collective = 0; t3_timed_reduces((enum t3_timed_collective)collective); collective++) {
 		struct t3_timed_counters s, alone;
@@ -267,25 +258,23 @@ static void test_alone_over_nodes(void **state)
 }
 
 /* One node is none. */
-static void test_one_node(void **state)
+TEST("one node is the same as none")
 {
 	struct t3_timed_setup setup = timed_small(130, 70, 40, 4);
 	struct t3_timed_counters none = run(setup, T3_TIMED_T3_MCA), one;
 
-	(void)state;
 	setup.workload.nodes = 1;
 	one = run(setup, T3_TIMED_T3_MCA);
 	assert_memory_equal(&none, &one, sizeof(one));
 }
 
 /* Over nodes, a slow link bounds both collectives, and each step waits for its latency. */
-static void test_node_link_bound(void **state)
+TEST("a slow link between nodes bounds both collectives")
 {
 	struct t3_timed_setup setup = timed_published(4096, 4096, 1, 16);
 	uint64_t part = 4096ull * 4096 / 4 / 4 * 2 * 1000 / 25, took; /* ps */
 	struct t3_timed_counters c;
 
-	(void)state;
 	setup.workload.nodes = 4;
 	c = run(setup, T3_TIMED_T3_MCA);
 	took = c.phase_end[T3_TIMED_NODE_ALL_GATHER] - c.phase_end[T3_TIMED_NODE_REDUCE_SCATTER];
@@ -299,13 +288,12 @@ static void test_node_link_bound(void **state)
 /* ------------------------------------------------------------- compute units */
 
 /* Units that load faster than memory gives change nothing; slower ones bound each step. */
-static void test_units_load(void **state)
+TEST("slow units bound each step")
 {
 	struct t3_timed_setup setup = timed_published(2048, 4096, 2, 4);
 	struct t3_timed_counters usual = run(setup, T3_TIMED_SEQUENTIAL), c;
 	uint64_t chunk = 2048ull * 4096 / 4 * 2, scatter, gather;
 
-	(void)state;
 	timed_param(&setup, "copy_unit_gbps", 100000);
 	c = run(setup, T3_TIMED_SEQUENTIAL);
 	assert_memory_equal(&usual, &c, sizeof(c));
@@ -319,13 +307,12 @@ static void test_units_load(void **state)
 }
 
 /* The GEMM beside a reduce-scatter: each is slower than alone with the same units. */
-static void test_shared(void **state)
+TEST("sharing units slows both sides")
 {
 	struct t3_timed_setup setup = timed_published(4096, 4096, 4, 8);
 	struct t3_timed_counters both, apart;
 	uint64_t gemm, scatter, after;
 
-	(void)state;
 	timed_param(&setup, "collective_units", 16);
 	both = run(setup, T3_TIMED_SHARED);
 	apart = run(setup, T3_TIMED_SEQUENTIAL);
@@ -346,13 +333,12 @@ static void test_shared(void **state)
 }
 
 /* All units gather, also where the collective's own would load slower than the link sends. */
-static void test_shared_gathers(void **state)
+TEST("all units gather at the end")
 {
 	struct t3_timed_setup setup = timed_published(2048, 4096, 2, 4);
 	uint64_t chunk = 2048ull * 4096 / 4 * 2, gather;
 	struct t3_timed_counters c;
 
-	(void)state;
 	timed_param(&setup, "copy_unit_gbps", 1); /* 80 GB/s of all, 16 GB/s of its own */
 	timed_param(&setup, "collective_units", 16);
 	c = run(setup, T3_TIMED_SHARED);
@@ -362,14 +348,13 @@ static void test_shared_gathers(void **state)
 }
 
 /* More units for the collective: it is faster, and the GEMM slower. */
-static void test_shares(void **state)
+TEST("more units speed up the collective")
 {
 	static const uint64_t units[] = { 4, 8, 16, 40 };
 	struct t3_timed_setup setup = timed_published(4096, 8192, 4, 8);
 	struct t3_timed_counters last = { 0 }, c;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		timed_param(&setup, "collective_units", units[i]);
 		c = run(setup, T3_TIMED_SHARED);
@@ -383,14 +368,13 @@ static void test_shares(void **state)
 }
 
 /* With memory and cache that cost nothing, a GEMM takes what its steps do. */
-static void test_compute_bound(void **state)
+TEST("a GEMM bound by computing takes what its steps do")
 {
 	struct t3_timed_setup setup = timed_small(192, 32, 1600, 2);
 	struct t3_timed_counters c;
 	/* 6 tiles on 6 units, 100 steps of 2 x 32 x 32 x 16 FLOP */
 	uint64_t step = 2ull * 32 * 32 * 16 * 1000000 / 1400 / 1024 * 100 / 90;
 
-	(void)state;
 	timed_param(&setup, "memory_gbps", 100000);
 	timed_param(&setup, "cache_gbps", 100000);
 	timed_param(&setup, "turnaround_ns", 0);
@@ -403,14 +387,13 @@ static void test_compute_bound(void **state)
 }
 
 /* A ring's collective is N - 1 chunks on the link, each after the latency. */
-static void test_link_bound(void **state)
+TEST("a ring bound by its link takes what its chunks do")
 {
 	struct t3_timed_setup setup = timed_published(4096, 4096, 1, 8);
 	struct t3_timed_counters c = run(setup, T3_TIMED_SEQUENTIAL);
 	uint64_t chunk = 4096ull / 8 * 4096 * 2 * 1000 / 150; /* ps */
 	uint64_t took = c.end - c.phase_end[T3_TIMED_REDUCE_SCATTER];
 
-	(void)state;
 	assert_true(took >= 7 * (chunk + US / 2));
 	assert_true(took <= 7 * (chunk + US + US / 2));
 	assert_true(c.link_busy >= 2 * 7 * chunk);
@@ -447,19 +430,18 @@ static void assert_helps(const char *name, const uint64_t *values, size_t count)
 	}
 }
 
-static void test_monotonic(void **state)
+TEST("faster parts never slow a run")
 {
 	static const uint64_t link[] = { 40, 80, 150, 400 }, memory[] = { 200, 500, 1024, 4096 };
 	static const uint64_t latency[] = { 8000, 2000, 500, 100 };
 
-	(void)state;
 	assert_helps("link_gbps", link, 4);
 	assert_helps("memory_gbps", memory, 4);
 	assert_helps("link_latency_ns", latency, 4);
 }
 
 /* Each part costs something: a worse one takes longer, in the program that uses it. */
-static void test_costs(void **state)
+TEST("each part costs something")
 {
 	/* clang-format off */
 	static const struct {
@@ -486,7 +468,6 @@ static void test_costs(void **state)
 	/* clang-format on */
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(costs) / sizeof(costs[0]); i++) {
 		uint64_t worse = end_with(costs[i].name, costs[i].worse, costs[i].program);
 		uint64_t better = end_with(costs[i].name, costs[i].better, costs[i].program);
@@ -498,12 +479,11 @@ static void test_costs(void **state)
 }
 
 /* Half the rate for f32, and a tile's steps one after the other where units are shared. */
-static void test_compute_time(void **state)
+TEST("f32 computes at half the rate")
 {
 	struct t3_timed_setup setup = timed_small(192, 32, 1600, 2);
 	struct t3_timed_counters f16, f32, shared;
 
-	(void)state;
 	timed_param(&setup, "flops_per_clock", 16);
 	f16 = run(setup, T3_TIMED_SEQUENTIAL);
 	setup.workload.element_bytes = 4;
@@ -519,27 +499,25 @@ static void test_compute_time(void **state)
 }
 
 /* T3 overlaps, MCA is no slower here, a triggered all-gather overlaps more. */
-static void test_order(void **state)
+TEST("overlap is faster in the known order")
 {
 	struct t3_timed_setup setup = timed_published(3072, 8192, 4, 8);
 	uint64_t sequential = run(setup, T3_TIMED_SEQUENTIAL).end;
 	uint64_t t3 = run(setup, T3_TIMED_T3).end, mca = run(setup, T3_TIMED_T3_MCA).end;
 	uint64_t chained = run(setup, T3_TIMED_T3_MCA_AG).end;
 
-	(void)state;
 	assert_true(t3 < sequential);
 	assert_true(mca < t3);
 	assert_true(chained < mca);
 }
 
 /* The baseline's output goes through the cache and pushes operands out; T3's does not. */
-static void test_pollution(void **state)
+TEST("the baseline's output pushes operands out")
 {
 	struct t3_timed_setup setup = timed_published(3072, 16384, 4, 8);
 	struct t3_timed_counters s = run(setup, T3_TIMED_SEQUENTIAL);
 	struct t3_timed_counters t = run(setup, T3_TIMED_T3_MCA);
 
-	(void)state;
 	assert_true(t.memory_bytes[T3_TIMED_GEMM_READ] < s.memory_bytes[T3_TIMED_GEMM_READ]);
 	timed_param(&setup, "cache_kib", 1048576);
 	s = run(setup, T3_TIMED_SEQUENTIAL);
@@ -547,12 +525,11 @@ static void test_pollution(void **state)
 }
 
 /* What a step's ragged end has not is not read; and the GEMM waits for what it reads. */
-static void test_loads(void **state)
+TEST("ragged ends read only what is there")
 {
 	struct t3_timed_setup setup = timed_small(250, 50, 50, 2);
 	struct t3_timed_counters near, far;
 
-	(void)state;
 	timed_param(&setup, "cache_kib", 1024);
 	timed_param(&setup, "cache_ways", 64);
 	near = run(setup, T3_TIMED_SEQUENTIAL);
@@ -562,12 +539,11 @@ static void test_loads(void **state)
 	assert_true(far.phase_end[T3_TIMED_GEMM] >= near.phase_end[T3_TIMED_GEMM] + 4 * US);
 }
 
-static void test_tracker(void **state)
+TEST("fewer entries spill more")
 {
 	struct t3_timed_setup setup = timed_small(1024, 128, 64, 4);
 	struct t3_timed_counters few, many;
 
-	(void)state;
 	few = run(setup, T3_TIMED_T3);
 	timed_param(&setup, "tracker_entries", 4096);
 	many = run(setup, T3_TIMED_T3);
@@ -581,14 +557,13 @@ static void test_tracker(void **state)
 }
 
 /* A record is no cheaper than what it is about: fewer entries, more records, more time. */
-static void test_spills_cost(void **state)
+TEST("a spilled record costs time")
 {
 	static const uint64_t entries[] = { 64, 256, 16384 };
 	struct t3_timed_setup setup = timed_published(3072, 16384, 1, 8);
 	struct t3_timed_counters last = { .end = ~(uint64_t)0, .tracker_spills = ~(uint64_t)0 }, c;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		timed_param(&setup, "tracker_entries", entries[i]);
 		c = run(setup, T3_TIMED_T3);
@@ -600,13 +575,12 @@ static void test_spills_cost(void **state)
 }
 
 /* Few tokens over many ranks: chunks share their operands, rows would read B for each. */
-static void test_operands_are_shared(void **state)
+TEST("chunks share their operands")
 {
 	struct t3_timed_setup setup = timed_published(18432, 2048, 1, 32);
 	uint64_t operands = (2048 + 18432) * 576ull * 2;
 	struct t3_timed_counters c = run(setup, T3_TIMED_SEQUENTIAL);
 
-	(void)state;
 	assert_int_equal(c.memory_bytes[T3_TIMED_GEMM_READ], operands);
 	setup.workload.chunks = T3_TIMED_CHUNKS_ROWS;
 	c = run(setup, T3_TIMED_SEQUENTIAL);
@@ -618,12 +592,11 @@ static void test_operands_are_shared(void **state)
 }
 
 /* The threshold follows the first stage's intensity; without MCA there is none. */
-static void test_threshold(void **state)
+TEST("the threshold follows the intensity")
 {
 	struct t3_timed_setup setup = timed_published(3072, 4096, 4, 8);
 	uint64_t intensity;
 
-	(void)state;
 	assert_int_equal(run(setup, T3_TIMED_T3).threshold, 64);
 	intensity = run(setup, T3_TIMED_T3_MCA).intensity / 10;
 	timed_param(&setup, "intensity_low", 0);
@@ -639,12 +612,11 @@ static void test_threshold(void **state)
 }
 
 /* With a low threshold communication leaves the queue to the loads that come. */
-static void test_threshold_holds(void **state)
+TEST("a low threshold leaves memory to loads")
 {
 	struct t3_timed_setup setup = timed_published(3072, 4096, 4, 8);
 	struct t3_timed_counters low, high;
 
-	(void)state;
 	timed_param(&setup, "intensity_low", 0);
 	timed_param(&setup, "intensity_middle", 0);
 	timed_param(&setup, "intensity_high", 0);
@@ -676,13 +648,12 @@ static void first_stage_span(void *opaque, const struct t3_timed_span *s)
 }
 
 /* What peers send into the first stage is no work of the kernel, whose share it is. */
-static void test_intensity_is_of_compute_alone(void **state)
+TEST("intensity is that of computing alone")
 {
 	struct t3_timed_setup setup = timed_small(256, 256, 256, 4); /* 64 tiles */
 	struct first_stage stage = { .slots = 4 * 16 };
 	struct t3_timed_counters c;
 
-	(void)state;
 	timed_param(&setup, "compute_units", 4);
 	timed_param(&setup, "groups_per_unit", 16); /* one ends long after the other */
 	setup.trace = (struct t3_timed_trace){ first_stage_span, &stage };
@@ -692,12 +663,11 @@ static void test_intensity_is_of_compute_alone(void **state)
 }
 
 /* An entry is in use while it is served: with one in all, that is memory's whole time. */
-static void test_entries_over_time(void **state)
+TEST("an entry is in use while it is served")
 {
 	struct t3_timed_setup setup = timed_small(256, 128, 64, 2);
 	struct t3_timed_counters c;
 
-	(void)state;
 	timed_param(&setup, "queue_entries", 1);
 	c = run(setup, T3_TIMED_T3);
 	assert_int_equal(c.queue_peak, 1);
@@ -705,12 +675,11 @@ static void test_entries_over_time(void **state)
 }
 
 /* A stream of compute requests that never ends would hold communication off. */
-static void test_starvation(void **state)
+TEST("starvation ends after its time")
 {
 	struct t3_timed_setup setup = timed_published(3072, 4096, 1, 8);
 	struct t3_timed_counters c;
 
-	(void)state;
 	timed_param(&setup, "memory_gbps", 120);
 	timed_param(&setup, "starvation_ns", 100);
 	c = run(setup, T3_TIMED_T3_MCA);
@@ -743,7 +712,7 @@ static void span(void *opaque, const struct t3_timed_span *s)
 	spans->busy[s->track] += s->end - s->start;
 }
 
-static void test_timeline(void **state)
+TEST("a trace changes nothing and has all spans")
 {
 	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
 	struct t3_timed_counters plain = run(setup, T3_TIMED_T3_MCA), traced;
@@ -751,7 +720,6 @@ static void test_timeline(void **state)
 	uint64_t groups = 0;
 	uint32_t i;
 
-	(void)state;
 	setup.trace = (struct t3_timed_trace){ span, &spans };
 	traced = run(setup, T3_TIMED_T3_MCA);
 	assert_memory_equal(&plain, &traced, sizeof(plain));
@@ -770,13 +738,12 @@ static void test_timeline(void **state)
 }
 
 /* The node link has a track of its own, and its phases and steps have names. */
-static void test_node_timeline(void **state)
+TEST("the link of nodes has a track of its own")
 {
 	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
 	struct spans spans = { 0 };
 	struct t3_timed_counters c;
 
-	(void)state;
 	setup.workload.nodes = 4;
 	setup.trace = (struct t3_timed_trace){ span, &spans };
 	c = run(setup, T3_TIMED_T3_MCA);
@@ -786,46 +753,4 @@ static void test_node_timeline(void **state)
 	assert_int_equal(spans.count[T3_TIMED_TRACK_PHASE], 4);
 	assert_int_equal(spans.busy[T3_TIMED_TRACK_PHASE], c.end);
 	assert_int_equal(spans.count[T3_TIMED_TRACK_STEP], 3 + 3 + 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_published_ratios),
-		cmocka_unit_test(test_same_everywhere),
-		cmocka_unit_test(test_conservation),
-		cmocka_unit_test(test_many_ranks),
-		cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_alone_takes),
-		cmocka_unit_test(test_plain_stores),
-		cmocka_unit_test(test_triggers),
-		cmocka_unit_test(test_nodes),
-		cmocka_unit_test(test_alone_over_nodes),
-		cmocka_unit_test(test_one_node),
-		cmocka_unit_test(test_node_link_bound),
-		cmocka_unit_test(test_units_load),
-		cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_shared_gathers),
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_compute_bound),
-		cmocka_unit_test(test_link_bound),
-		cmocka_unit_test(test_monotonic),
-		cmocka_unit_test(test_loads),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_costs),
-		cmocka_unit_test(test_compute_time),
-		cmocka_unit_test(test_threshold_holds),
-		cmocka_unit_test(test_pollution),
-		cmocka_unit_test(test_tracker),
-		cmocka_unit_test(test_spills_cost),
-		cmocka_unit_test(test_operands_are_shared),
-		cmocka_unit_test(test_threshold),
-		cmocka_unit_test(test_intensity_is_of_compute_alone),
-		cmocka_unit_test(test_entries_over_time),
-		cmocka_unit_test(test_starvation),
-		cmocka_unit_test(test_timeline),
-		cmocka_unit_test(test_node_timeline),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the timed model refuses, and that each refusal names what it is about. */
 #include "timed.h"
+#include "test.h"
 
 static void refused(const struct t3_timed_setup *setup, const char *what)
 {
@@ -21,11 +22,10 @@ static void accepted(const struct t3_timed_setup *setup)
 }
 
 /* Each parameter's bounds, one below and one above. */
-static void test_params(void **state)
+TEST("each parameter has its bounds")
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < t3_timed_param_count; i++) {
 		const struct t3_timed_param *p = &t3_timed_params[i];
 		struct t3_timed_setup setup = timed_published(4096, 4096, 1, 2);
@@ -50,11 +50,10 @@ static void test_params(void **state)
 	assert_null(t3_timed_param_find(""));
 }
 
-static void test_workload(void **state)
+TEST("each wrong workload is refused by name")
 {
 	struct t3_timed_setup good = timed_small(256, 64, 64, 4), bad;
 
-	(void)state;
 	accepted(&good);
 /* clang-format off */
 #define REFUSED(field, value, what)           \
@@ -83,12 +82,11 @@ static void test_workload(void **state)
 }
 
 /* Nodes have as many ranks each. What one program or machine lacks is said. */
-static void test_nodes(void **state)
+TEST("nodes have as many ranks each")
 {
 	struct t3_timed_setup setup = timed_small(256, 64, 64, 12);
 	uint64_t nodes;
 
-	(void)state;
 	for (nodes = 0; nodes <= 24; nodes++) {
 		setup.workload.nodes = nodes;
 		if (nodes && 12 % nodes)
@@ -120,11 +118,10 @@ static void test_nodes(void **state)
 	refused(&setup, "node_link_latency_ns");
 }
 
-static void test_shared(void **state)
+TEST("shared units need some left")
 {
 	struct t3_timed_setup setup = timed_small(256, 64, 64, 4);
 
-	(void)state;
 	setup.program = T3_TIMED_SHARED;
 	refused(&setup, "collective_units below compute_units, and has 80 of 6");
 	timed_param(&setup, "collective_units", 6);
@@ -134,7 +131,7 @@ static void test_shared(void **state)
 }
 
 /* Written down here anew: what the table in SPEC.md 8.1 says. */
-static void test_collectives(void **state)
+TEST("each program has the collectives of the table")
 {
 	static const char *const has[T3_TIMED_PROGRAMS] = {
 		[T3_TIMED_SEQUENTIAL] = "yyyy", [T3_TIMED_RS_NMC] = "yynn",
@@ -145,7 +142,6 @@ static void test_collectives(void **state)
 	struct t3_timed_setup setup = timed_small(256, 64, 64, 4);
 	int program, collective;
 
-	(void)state;
 	for (program = 0; program < T3_TIMED_PROGRAMS; program++)
 		for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++) {
 			setup.workload.collective = (enum t3_timed_collective)collective;
@@ -163,11 +159,10 @@ static void test_collectives(void **state)
 }
 
 /* Each peer sends one chunk, which bounds its messages in flight, whatever the latency. */
-static void test_all_to_all_in_flight(void **state)
+TEST("an all-to-all has one chunk in flight for each peer")
 {
 	struct t3_timed_setup setup = timed_published(4096, 2048, 4, 32);
 
-	(void)state;
 	setup.mirrored = false;
 	setup.program = T3_TIMED_ALONE;
 	timed_param(&setup, "link_latency_ns", 10000);
@@ -185,11 +180,10 @@ static void test_all_to_all_in_flight(void **state)
 }
 
 /* What an all-gather computes is a chunk, so its GEMM may be as deep as the ranks are many. */
-static void test_own_chunk(void **state)
+TEST("an all-gather computes its own chunk alone")
 {
 	struct t3_timed_setup setup = timed_published(1 << 16, 1 << 16, 1, 128);
 
-	(void)state;
 	setup.workload.depth = 1 << 18;
 	refused(&setup, "loads");
 	setup.workload.collective = T3_TIMED_COLLECTIVE_ALL_GATHER;
@@ -197,11 +191,10 @@ static void test_own_chunk(void **state)
 }
 
 /* The time is that of what a device computes: a chunk takes less than half an hour. */
-static void test_own_chunk_time(void **state)
+TEST("the time limit is for a device's own chunk")
 {
 	struct t3_timed_setup setup = timed_published(4096, 4096, 1, 32);
 
-	(void)state;
 	timed_param(&setup, "clock_mhz", 1);
 	timed_param(&setup, "flops_per_clock", 1);
 	refused(&setup, "half an hour");
@@ -217,11 +210,10 @@ static void with(const char *name, uint64_t value, const char *what)
 	refused(&setup, what);
 }
 
-static void test_together(void **state)
+TEST("parameters that contradict each other are refused")
 {
 	struct t3_timed_setup setup;
 
-	(void)state;
 	with("tracker_ways", 3, "tracker_ways");
 	with("intensity_low", 60, "intensity");
 	with("intensity_low", 40,
@@ -234,11 +226,10 @@ static void test_together(void **state)
 }
 
 /* Sizes that would take all memory, or overflow a product. */
-static void test_huge(void **state)
+TEST("sizes that overflow are refused")
 {
 	struct t3_timed_setup setup = timed_published(1 << 24, 1 << 24, 1, 32);
 
-	(void)state;
 	setup.workload.depth = 32;
 	refused(&setup, "rows x columns");
 	setup = timed_published(4096, 4096, 1, 32);
@@ -263,11 +254,10 @@ static void test_huge(void **state)
 }
 
 /* What a host would do at once, while others wait for it. */
-static void test_bursts(void **state)
+TEST("bursts that would stall a host are refused")
 {
 	struct t3_timed_setup setup = timed_published(4096, 8192, 4, 2);
 
-	(void)state;
 	timed_param(&setup, "tile_rows", 4096);
 	timed_param(&setup, "k_block", 4096);
 	refused(&setup, "k_block");
@@ -296,13 +286,12 @@ static void test_bursts(void **state)
 }
 
 /* Few events that make many requests are as much as many that make none. */
-static void test_work(void **state)
+TEST("the amount of work is limited")
 {
 	struct t3_timed_setup setup = timed_published(4096, 8192, 4, 2);
 	struct t3_timed *sim;
 	uint64_t ran;
 
-	(void)state;
 	timed_param(&setup, "request_bytes", 256);
 	timed_param(&setup, "k_block", 128);
 	accepted(&setup);
@@ -315,13 +304,12 @@ static void test_work(void **state)
 }
 
 /* The smallest of all, and the sentence is cut where there is no room for it. */
-static void test_small(void **state)
+TEST("the smallest run is accepted")
 {
 	struct t3_timed_setup setup = timed_small(2, 1, 1, 2);
 	char why[8];
 	int program;
 
-	(void)state;
 	timed_param(&setup, "tile_rows", 1);
 	timed_param(&setup, "tile_columns", 1);
 	timed_param(&setup, "k_block", 1);
@@ -336,20 +324,4 @@ static void test_small(void **state)
 	setup.workload.rows = 0;
 	assert_false(t3_timed_check(&setup, why, sizeof(why)));
 	assert_string_equal(why, "rows (t");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_params),	    cmocka_unit_test(test_workload),
-		cmocka_unit_test(test_nodes),	    cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_collectives), cmocka_unit_test(test_all_to_all_in_flight),
-		cmocka_unit_test(test_own_chunk),   cmocka_unit_test(test_own_chunk_time),
-		cmocka_unit_test(test_together),    cmocka_unit_test(test_huge),
-		cmocka_unit_test(test_bursts),	    cmocka_unit_test(test_work),
-
-		cmocka_unit_test(test_small),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "seeds.h"
 #include "timed/timed_private.h"
 #include "timed.h"
+#include "test.h"
 
 #define SEEDS 120u
 
@@ -127,23 +128,21 @@ static void one(uint64_t seed)
 	assert_memory_equal(&mirrored, &all, sizeof(all));
 }
 
-static void test_random(void **state)
+TEST_WITH("random machines conserve bytes, cut or mirrored", NULL, seeds_report)
 {
 	uint64_t seed;
 
-	(void)state;
 	for_each_seed(seed, SEEDS) one(seed * 0x9e3779b97f4a7c15ull);
 }
 
 /* Each peer sends each device one chunk, whoever copies or stores it. */
-static void test_all_to_all_peers(void **state)
+TEST("each peer sends each device one chunk")
 {
 	static const enum t3_timed_program programs[] = { T3_TIMED_SEQUENTIAL, T3_TIMED_T3,
 							  T3_TIMED_ALONE };
 	struct t3_timed_setup setup = timed_small(200, 70, 20, 5);
 	uint32_t i, distance, rank;
 
-	(void)state;
 	setup.mirrored = false;
 	setup.workload.collective = T3_TIMED_COLLECTIVE_ALL_TO_ALL;
 	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
@@ -307,22 +306,20 @@ static void agenda_order(uint32_t spread)
 	agendas_free(&a);
 }
 
-static void test_agenda(void **state)
+TEST("events come in the order of their times")
 {
-	(void)state;
 	agenda_order(1);
 	agenda_order(5);
 	agenda_order(100000);
 }
 
 /* Whatever its rank, a device sees what came from peers, nearest first, then its own. */
-static void test_ties(void **state)
+TEST("events of one time come by their source")
 {
 	static const uint32_t numbers[] = { 1, 2, 7, 8 };
 	struct agendas a;
 	uint32_t rank, number, i;
 
-	(void)state;
 	agendas_init(&a);
 	for (rank = 0; rank < 2; rank++) {
 		struct timed_device *d = &a.device[rank];
@@ -341,7 +338,7 @@ static void test_ties(void **state)
 }
 
 /* Two nodes of three ranks: who gets what a device sends, by its distance. */
-static void test_peers(void **state)
+TEST("a send reaches the peer at its distance")
 {
 	static const struct {
 		uint32_t from, distance, to;
@@ -358,7 +355,6 @@ static void test_peers(void **state)
 	struct t3_timed_setup setup = timed_small(64, 64, 64, 6);
 	size_t i;
 
-	(void)state;
 	setup.mirrored = false;
 	setup.workload.nodes = 2;
 	setup.program = T3_TIMED_DIRECT;
@@ -385,12 +381,11 @@ static void test_peers(void **state)
 }
 
 /* One unit, one step: each row's block of A is missed once, B's four stay. */
-static void test_cache_lru(void **state)
+TEST("the least recently used block leaves the cache")
 {
 	struct t3_timed_setup setup = timed_small(32 * 40, 32 * 4, 16, 2);
 	struct t3_timed_counters counters;
 
-	(void)state;
 	timed_param(&setup, "compute_units", 1);
 	timed_param(&setup, "raster_rows", 1);
 	timed_param(&setup, "cache_kib", 8);
@@ -410,14 +405,13 @@ static void update_tile(struct timed_device *d, uint32_t tile)
 }
 
 /* The entry that was updated least recently is the one that is spilled. */
-static void test_tracker_lru(void **state)
+TEST("the least recently updated entry is spilled")
 {
 	struct t3_timed_setup setup = timed_small(256, 64, 64, 4);
 	struct t3_timed *sim;
 	struct timed_device *d;
 	uint32_t tile, pieces;
 
-	(void)state;
 	timed_param(&setup, "tracker_entries", 2);
 	timed_param(&setup, "tracker_ways", 2);
 	setup.program = T3_TIMED_T3;
@@ -443,19 +437,4 @@ static void test_tracker_lru(void **state)
 	timed_tracker_filled(d, tile);
 	assert_int_equal(d->tracker.passed, 4);
 	t3_timed_free(sim);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_random, seeds_report),
-		cmocka_unit_test(test_all_to_all_peers),
-		cmocka_unit_test(test_agenda),
-		cmocka_unit_test(test_ties),
-		cmocka_unit_test(test_peers),
-		cmocka_unit_test(test_cache_lru),
-		cmocka_unit_test(test_tracker_lru),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "seeds.h"
 #include "timed/timed_private.h"
 #include "timed.h"
+#include "test.h"
 
 #define SEEDS 60u
 
@@ -82,7 +83,7 @@ static struct order order_of(const struct t3_timed_setup *setup)
 }
 
 /* The published shapes, in literal numbers; equal cuts are rows; what is forced is taken. */
-static void test_cuts(void **state)
+TEST("chunks are cut as published")
 {
 	/* clang-format off */
 	static const struct {
@@ -102,7 +103,6 @@ static void test_cuts(void **state)
 	/* clang-format on */
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
 		struct t3_timed_setup setup =
 			timed_published(cuts[i].columns, cuts[i].rows, 1, cuts[i].ranks);
@@ -242,11 +242,10 @@ static void one_order(uint64_t seed)
 	t3_timed_free(sim);
 }
 
-static void test_order(void **state)
+TEST_WITH("the order of chunks is the reference's", NULL, seeds_report)
 {
 	uint64_t seed;
 
-	(void)state;
 	for_each_seed(seed, SEEDS) one_order(seed * 0x9e3779b97f4a7c15ull);
 }
 
@@ -396,11 +395,10 @@ static void one_tracker(uint64_t seed)
 	t3_timed_free(sim);
 }
 
-static void test_tracker(void **state)
+TEST_WITH("the tracker's occupancy is the reference's", NULL, seeds_report)
 {
 	uint64_t seed;
 
-	(void)state;
 	for_each_seed(seed, SEEDS) one_tracker(seed * 0x9e3779b97f4a7c15ull);
 }
 
@@ -696,23 +694,21 @@ static void one_channel(uint64_t seed)
 	assert_int_equal(bench.device.counters.starved, c.starved);
 }
 
-static void test_channel(void **state)
+TEST_WITH("the channel's arbitration is the reference's", NULL, seeds_report)
 {
 	uint64_t seed;
 
-	(void)state;
 	for_each_seed(seed, 10 * SEEDS) one_channel(seed * 0x9e3779b97f4a7c15ull);
 }
 
 /* What takes turns by requests would not have: large and small ones get equal bytes. */
-static void test_equal_bytes(void **state)
+TEST("large and small requests get equal bytes")
 {
 	static struct asked asked[REQUESTS];
 	struct t3_timed_setup setup = timed_small(64, 64, 64, 2);
 	uint64_t small = 0, last = 0;
 	uint32_t i;
 
-	(void)state;
 	setup.program = T3_TIMED_T3;
 	timed_param(&setup, "memory_channels", 1);
 	for (i = 0; i < REQUESTS; i++)
@@ -723,17 +719,4 @@ static void test_equal_bytes(void **state)
 	for (i = 0; i < 280; i++)
 		small += bench.done[i] < last ? 64 : 0;
 	assert_in_range(small, 3 * 4096, 5 * 4096);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cuts),
-		cmocka_unit_test_teardown(test_order, seeds_report),
-		cmocka_unit_test_teardown(test_tracker, seeds_report),
-		cmocka_unit_test_teardown(test_channel, seeds_report),
-		cmocka_unit_test(test_equal_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * set-associative LRU cache, and runs that differ in its shape alone.
  */
 #include "host.h"
+#include "test.h"
 
 struct shape {
 	uint32_t entries, ways;
@@ -207,12 +208,11 @@ static void expect_values(struct host_dev *d, const struct model *m)
 }
 
 /* Rank 1 tracks its own part of the same updates: only rank 0 is looked at. */
-static void test_model(void **state)
+TEST("the tracker counts as the model does")
 {
 	static struct model m;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < SHAPES; i++) {
 		struct host *host = set_up(&shapes[i]);
 
@@ -290,12 +290,11 @@ static struct host *set_up_complete(const struct shape *shape)
 	return host;
 }
 
-static void test_shape_is_invisible(void **state)
+TEST("the tracker's shape is invisible")
 {
 	struct host *first = NULL;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < SHAPES; i++) {
 		struct host *host = set_up_complete(&shapes[i]);
 
@@ -311,14 +310,4 @@ static void test_shape_is_invisible(void **state)
 		host_free(host);
 	}
 	host_free(first);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model),
-		cmocka_unit_test(test_shape_is_invisible),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

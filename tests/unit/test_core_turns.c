@@ -3,6 +3,7 @@
 #include "migrate.h"
 #include "queue.h"
 #include "queue/queue.h"
+#include "test.h"
 
 #define ROWS	 8u
 #define ROW	 1024u
@@ -60,14 +61,13 @@ static uint64_t sent(struct host_dev *d, uint32_t id, uint32_t count)
 }
 
 /* 24 segments in three spaces against one: packet by packet. */
-static void test_segments_do_not_multiply(void **state)
+TEST("more segments do not multiply a share")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0];
 	uint64_t honest, hostile;
 	uint32_t id;
 
-	(void)state;
 	for (id = 0; id < 4; id++)
 		open_space(host, id, id == 3 ? 17 : 250, T3_SEG_DMA, id == 3 ? 1 : SEGMENTS);
 	host_drain(host);
@@ -86,14 +86,13 @@ static void test_segments_do_not_multiply(void **state)
 }
 
 /* Messages are work as tiles are: whoever disables many spaces waits for his turn, too. */
-static void test_messages_wait(void **state)
+TEST("messages wait for their turn")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0];
 	const struct t3_link *link = host->fabric->link[0][1];
 	uint32_t id, route, queued = 0;
 
-	(void)state;
 	open_space(host, 0, 1, T3_SEG_DMA, 1);
 	for (id = 1; id < 8; id++) {
 		struct t3_cmd_space_create args = host_space_args(id);
@@ -140,14 +139,13 @@ static void produce(struct host_dev *d, uint32_t id, uint32_t client, uint32_t s
 }
 
 /* Tiles of one client, queues of two others, whose stores need the same link. */
-static void test_queues_and_tiles(void **state)
+TEST("queues and tiles share a link")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0];
 	uint64_t start, tiles, first, second;
 	uint32_t id;
 
-	(void)state;
 	open_space(host, 0, 5, T3_SEG_DMA, SEGMENTS);
 	open_space(host, 1, 6, T3_SEG_REMOTE, SEGMENTS);
 	open_space(host, 2, 7, T3_SEG_REMOTE, SEGMENTS);
@@ -172,14 +170,13 @@ static void test_queues_and_tiles(void **state)
 }
 
 /* A CPU's store needs no turn, but counts with its header: its client's tiles wait for it. */
-static void test_stores_count(void **state)
+TEST("a processor's stores count for its client")
 {
 	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0];
 	uint64_t other, tiles, stores;
 	uint32_t id, at;
 
-	(void)state;
 	open_space(host, 0, 5, T3_SEG_DMA, SEGMENTS);
 	open_space(host, 1, 6, T3_SEG_DMA, SEGMENTS);
 	open_space(host, 2, 6, T3_SEG_REMOTE, 1);
@@ -211,13 +208,12 @@ static void expect_same(struct host *a, struct host *b)
 }
 
 /* A link that is stopped in the middle and loaded again goes on in the same order. */
-static void test_state(void **state)
+TEST("the order of turns is migrated")
 {
 	struct host *host = host_paused(2), *copy = NULL;
 	struct host_dev *a = &host->dev[0];
 	uint32_t id, steps;
 
-	(void)state;
 	for (id = 0; id < 3; id++)
 		open_space(host, id, id * 100, T3_SEG_DMA, 2);
 	host_drain(host);
@@ -238,17 +234,4 @@ static void test_state(void **state)
 	assert_true(steps > 50);
 	host_free(copy);
 	host_free(host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_segments_do_not_multiply),
-		cmocka_unit_test(test_messages_wait),
-		cmocka_unit_test(test_queues_and_tiles),
-		cmocka_unit_test(test_stores_count),
-		cmocka_unit_test(test_state),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "host.h"
 #include "space/space_private.h"
+#include "test.h"
 
 #define PACKETS	 16u
 #define ROW	 1024u
@@ -75,12 +76,11 @@ static uint32_t count_events(const struct shape *shape)
 }
 
 /* 4096 bytes count as an event; a tile as 256 bytes more. Less is kept for the next one. */
-static void test_budget(void **state)
+TEST("the tiles of a packet count against the budget")
 {
 	static const struct shape shapes[] = { { 1024 }, { 512 }, { 4 } };
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		uint32_t tiles = ROW / shapes[i].tile_row_bytes;
 		uint32_t more = PACKETS * (ROW + tiles * 256) / 4096;
@@ -159,25 +159,14 @@ static struct reports armed(uint32_t pitch)
  * Rows on the same pages are one report; rows on pages of their own are each their own,
  * or all pages between would be sent in a migration. A record names what was stored alone.
  */
-static void test_reports(void **state)
+TEST("rows on the same pages are one report")
 {
 	struct reports near = armed(T3_PAGE_SIZE), far = armed(T3_PAGE_SIZE + 4);
 
-	(void)state;
 	assert_int_equal(near.dirty, 1 + 1);
 	assert_int_equal(near.bytes, 15 * T3_PAGE_SIZE + 8 + 4);
 	assert_int_equal(near.stored, 16 * 8 + 4);
 	assert_int_equal(far.dirty, 16 + 1);
 	assert_int_equal(far.bytes, 16 * 8 + 4);
 	assert_int_equal(far.stored, 16 * 8 + 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_reports),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 
 #include "comm/private.h"
 #include "test_lib_folder.h"
+#include "test.h"
 
 #define RANKS 4u
 
@@ -35,11 +36,10 @@ static void connect_ranks(uint32_t a, uint32_t b)
 	comm[b]->socket[a] = pair[1];
 }
 
-static int start(void **state)
+static int start(void)
 {
 	uint32_t a, b;
 
-	(void)state;
 	for (a = 0; a < 2; a++)
 		shared[a] = aligned_alloc(64, T3_COMM_RANKS_MAX * sizeof(*shared[a]));
 	for (a = 0; a < RANKS; a++) {
@@ -71,11 +71,10 @@ static void end(uint32_t rank)
 	comm[rank] = NULL;
 }
 
-static int stop(void **state)
+static int stop(void)
 {
 	uint32_t rank;
 
-	(void)state;
 	for (rank = 0; rank < RANKS; rank++)
 		end(rank);
 	free(shared[0]);
@@ -90,11 +89,13 @@ static void expect(uint32_t rank, const char *sentence)
 
 /* -------------------------------------------------------------------- tests */
 
-static void the_first_to_end_is_named_on_the_other_node(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
+TEST("the first to end is named on the other node")
 {
 	char byte;
 
-	(void)state;
 	end(3);
 	assert_int_equal(t3_comm_fail_ended(comm[2], 3, 2), -EPIPE); /* as its transport has seen */
 	end(2);
@@ -104,11 +105,10 @@ static void the_first_to_end_is_named_on_the_other_node(void **state)
 	expect(0, "rank 3 has ended");
 }
 
-static void who_was_late_is_named_on_the_other_node(void **state)
+TEST("who was late is named on the other node")
 {
 	char byte;
 
-	(void)state;
 	t3_comm_record_cause(comm[2], 3, true);
 	end(2);
 	assert_int_equal(t3_comm_take(comm[0], 2, &byte, 1, NULL, t3_deadline(0)), -EPIPE);
@@ -116,11 +116,10 @@ static void who_was_late_is_named_on_the_other_node(void **state)
 }
 
 /* Rank 2 lives and says nothing. So it is waited for, three seconds long. */
-static void the_end_of_any_rank_ends_a_wait(void **state)
+TEST("the end of any rank ends a wait")
 {
 	char byte;
 
-	(void)state;
 	end(3);
 	assert_int_equal(t3_comm_take(comm[0], 2, &byte, 1, NULL, t3_deadline(10000000000)),
 			 -EPIPE);
@@ -128,12 +127,11 @@ static void the_end_of_any_rank_ends_a_wait(void **state)
 }
 
 /* And what it sent before is taken all the same. */
-static void a_cause_does_not_hide_a_message(void **state)
+TEST("a cause does not hide a message")
 {
 	char long_word[8], word[4];
 	bool late;
 
-	(void)state;
 	assert_int_equal(t3_comm_post(comm[2], 0, "abcdefg", 8, -1), 0);
 	assert_int_equal(t3_comm_post(comm[2], 0, "abc", 4, -1), 0);
 	t3_comm_record_cause(comm[2], 3, false);
@@ -148,12 +146,11 @@ static void a_cause_does_not_hide_a_message(void **state)
 	assert_string_equal(word, "def");
 }
 
-static void one_cause_is_told_once(void **state)
+TEST("one cause is told once")
 {
 	char bytes[256];
 	ssize_t got;
 
-	(void)state;
 	t3_comm_record_cause(comm[2], 3, false);
 	got = recv(comm[0]->socket[2], bytes, sizeof(bytes), MSG_DONTWAIT);
 	assert_int_equal(got, sizeof(uint32_t) + COMM_CAUSE_BYTES);
@@ -163,13 +160,12 @@ static void one_cause_is_told_once(void **state)
 }
 
 /* Another node's rank says what it likes: no rank, itself, the reader, half a frame. */
-static void a_false_cause_names_the_rank_that_told_it(void **state)
+TEST("a false cause names the rank that told it")
 {
 	static const uint32_t causes[] = { 0, RANKS + 1, 0xffu, 3, 1, UINT32_MAX };
 	bool late;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
 		comm_send_cause(comm[2], causes[i]);
 		assert_int_equal(t3_comm_root_cause(comm[0], 2, &late), 2);
@@ -181,11 +177,10 @@ static void a_false_cause_names_the_rank_that_told_it(void **state)
 }
 
 /* The ranks have the shared state. */
-static void a_rank_of_this_node_cannot_send_one(void **state)
+TEST("a rank of this node cannot send a cause")
 {
 	char byte;
 
-	(void)state;
 	connect_ranks(0, 1);
 	comm[1]->here = 2;
 	comm_send_cause(comm[1], 3 + 1);
@@ -194,11 +189,10 @@ static void a_rank_of_this_node_cannot_send_one(void **state)
 }
 
 /* Rank 0 gave up for rank 3, which waits for rank 2. Rank 0's node cannot see that. */
-static void a_rank_between_two_names_the_late_one(void **state)
+TEST("a rank between two names the late one")
 {
 	bool late;
 
-	(void)state;
 	t3_comm_record_cause(comm[0], 3, true);
 	end(0);
 	assert_int_equal(t3_comm_fail_ended(comm[3], 0, 2), -EPIPE);
@@ -208,9 +202,8 @@ static void a_rank_between_two_names_the_late_one(void **state)
 }
 
 /* Nor does the late one blame anybody: it waits for none, or for one that has ended. */
-static void a_late_rank_blames_nobody(void **state)
+TEST("a late rank blames nobody")
 {
-	(void)state;
 	t3_comm_record_cause(comm[0], 3, true);
 	end(0);
 	assert_int_equal(t3_comm_fail_ended(comm[3], 0, 3), -EPIPE);
@@ -238,11 +231,10 @@ static void link_is(const char *folder, const char *name, const char *text)
 	unlink(path);
 }
 
-static void the_launcher_hears_each_cause(void **state)
+TEST("the launcher hears each cause")
 {
 	char folder[256];
 
-	(void)state;
 	name_new(folder, sizeof(folder), "tell");
 	assert_non_null(mkdtemp(folder));
 	setenv("T3_LAUNCH_DIR", folder, 1);
@@ -271,24 +263,4 @@ static void the_launcher_hears_each_cause(void **state)
 	assert_int_equal(rmdir(folder), 0);
 	t3_comm_record_cause(comm[3], 1, true);
 	unsetenv("T3_LAUNCH_DIR");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST(the_first_to_end_is_named_on_the_other_node),
-		TEST(who_was_late_is_named_on_the_other_node),
-		TEST(the_end_of_any_rank_ends_a_wait),
-		TEST(a_cause_does_not_hide_a_message),
-		TEST(one_cause_is_told_once),
-		TEST(a_false_cause_names_the_rank_that_told_it),
-		TEST(a_rank_of_this_node_cannot_send_one),
-		TEST(a_rank_between_two_names_the_late_one),
-		TEST(a_late_rank_blames_nobody),
-		TEST(the_launcher_hears_each_cause),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #ifdef __x86_64__
 
 #include "test_lib_debug.h"
+#include "test.h"
 
 #include <sys/syscall.h>
 
@@ -72,9 +73,8 @@ static void store_after_another_space(void)
 	got(128, "\x42\x41", 2);
 }
 
-static void stores_are_made(void **state)
+TEST("correct stores are not reported")
 {
-	(void)state;
 	expect_silence(store_in_all_ways);
 	expect_silence(store_elements);
 	expect_silence(store_at_the_end);
@@ -95,9 +95,8 @@ static void store_bytes(void)
 	got(1024, "\x41\x42\x43\x57\x56\x55\x54\x53\x52\x51\x50", 11);
 }
 
-static void bytes_are_made(void **state)
+TEST("correct stores of bytes are not reported")
 {
-	(void)state;
 	expect_silence(store_bytes);
 }
 
@@ -134,9 +133,8 @@ static void store_by_the_library(void)
 	t3_producer_destroy(p);
 }
 
-static void the_library_is_right(void **state)
+TEST("the library's own stores are not reported")
 {
-	(void)state;
 	expect_silence(store_by_the_library);
 }
 
@@ -164,9 +162,8 @@ static void store_in_threads(void)
 		got((uint32_t)(128 + i * 40 + 30), &(uint16_t){ (uint16_t)(i * 100 + 30) }, 2);
 }
 
-static void threads_store_at_once(void **state)
+TEST("threads may store at once")
 {
-	(void)state;
 	expect_silence(store_in_threads);
 }
 
@@ -286,9 +283,8 @@ static void over_a_tile(void)
 	put64(1024 + 8, 1);
 }
 
-static void mistakes_of_a_store(void **state)
+TEST("each mistake of a store is reported with its place")
 {
-	(void)state;
 	expect_report(twice, "an element is stored again in one epoch",
 		      "mov of 8 bytes at byte 0xb8", "space 21, armed, epoch 7",
 		      "segment 5 (local f16), tile 1 (rows 0 .. 3, bytes 16 .. 31 of a row)",
@@ -365,9 +361,8 @@ static void by_addition(void)
 	__asm__ volatile("lock addl $1, (%0)" ::"r"(aperture + 128) : "memory");
 }
 
-static void other_instructions_than_plain_moves(void **state)
+TEST("instructions that do not store once are reported")
 {
-	(void)state;
 	expect_report(by_memcpy, "no store that the device counts once", "at byte 0x80",
 		      "segment 5 (local f16), tile 0", "not memcpy()", named("by_memcpy"), NULL);
 	expect_report(by_rep_movs, "no store that the device", "  rep movs at byte 0x80", NULL);
@@ -409,9 +404,8 @@ static void one_space_too_many(void)
 		_exit(6);
 }
 
-static void many_spaces(void **state)
+TEST("a space beyond the checker's limit is refused")
 {
-	(void)state;
 	expect_silence(one_space_too_many);
 }
 
@@ -432,9 +426,8 @@ static void store_anyhow(void)
 	got(128, "\2\0\0\0", 4);
 }
 
-static void settings(void **state)
+TEST("the settings decide what follows a report")
 {
-	(void)state;
 	expect_warning(many_mistakes, "continue,check", "a store outside every segment",
 		       "an element is stored again", NULL);
 	assert_null(strstr(strstr(outcome.text, "outside every") + 1, "outside every"));
@@ -494,9 +487,8 @@ int sigaction(int sig, const struct sigaction *action, struct sigaction *before)
 	return real(sig, &another, before);
 }
 
-static void wrong_registers_are_refused(void **state)
+TEST("wrong registers are refused")
 {
-	(void)state;
 	for (spoil = SPOIL_GENERAL; spoil <= SPOIL_ADDRESS; spoil++)
 		expect_warning(store_in_all_ways, "check",
 			       "libt3: T3_DEBUG=check: nothing is checked: what runs this program",
@@ -506,11 +498,10 @@ static void wrong_registers_are_refused(void **state)
 }
 
 /* The kernel would end the process at its first store. */
-static void a_thread_that_blocks_segv_is_refused(void **state)
+TEST("a thread that blocks segv is refused")
 {
 	sigset_t set, was;
 
-	(void)state;
 	sigemptyset(&set);
 	sigaddset(&set, SIGSEGV);
 	pthread_sigmask(SIG_BLOCK, &set, &was);
@@ -537,7 +528,7 @@ static void foreign_fault(void (*before)(void))
 	foreign = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	before();
 	setenv("T3_DEBUG", "check", 1);
-	start(NULL);
+	start();
 	__asm__ volatile("movb $1, (%0)" ::"r"(foreign) : "memory");
 	_exit(foreign[0] == 1 ? 0 : 22);
 }
@@ -572,7 +563,7 @@ static void overflow_the_stack(void)
 	sigaltstack(&other, NULL);
 	sigaction(SIGSEGV, &action, NULL);
 	setenv("T3_DEBUG", "check", 1);
-	start(NULL);
+	start();
 	_exit(23 + (dive(UINT32_MAX) == 1));
 }
 
@@ -599,11 +590,10 @@ static int end_of(void (*before)(void))
 	return status;
 }
 
-static void other_faults(void **state)
+TEST("other faults go to the program's own handlers")
 {
 	int status;
 
-	(void)state;
 	assert_int_equal(end_of(take_segv), 0);
 	assert_int_equal(end_of(overflow_the_stack), 0);
 	status = end_of(default_segv);
@@ -625,34 +615,13 @@ static uint64_t bias_of_first_frame(void)
 	return address - offset;
 }
 
-static void lines_of_code(void **state)
+TEST("a report names the lines of code")
 {
-	(void)state;
 	expect_report(by_rep_movs, named("by_rep_movs"), named("test_lib_check.c:"), NULL);
 	assert_int_equal(bias_of_first_frame() % 4096, 0);
 	/* The line of a call is that of the byte before the return address. */
 	expect_report(twice_by_the_library, named("twice_by_the_library"), NULL);
 	assert_int_equal(bias_of_first_frame() % 4096, 1);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stores_are_made),
-		cmocka_unit_test(bytes_are_made),
-		cmocka_unit_test(the_library_is_right),
-		cmocka_unit_test(threads_store_at_once),
-		cmocka_unit_test(mistakes_of_a_store),
-		cmocka_unit_test(other_instructions_than_plain_moves),
-		cmocka_unit_test(many_spaces),
-		cmocka_unit_test(settings),
-		cmocka_unit_test(wrong_registers_are_refused),
-		cmocka_unit_test(a_thread_that_blocks_segv_is_refused),
-		cmocka_unit_test(other_faults),
-		cmocka_unit_test(lines_of_code),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #else

@@ -3,6 +3,7 @@
 #ifdef __x86_64__
 
 #include "test_lib_debug.h"
+#include "test.h"
 
 /* --------------------------------------------------------------- the staging */
 
@@ -195,9 +196,8 @@ static void put_when_idle(void)
 	t3_producer_destroy(p);
 }
 
-static void mistakes_of_doorbells(void **state)
+TEST("mistakes of doorbells are reported")
 {
-	(void)state;
 	expect_silence(doorbells);
 	expect_silence(rung_too_late);
 	expect_report(no_such_tile, "a doorbell for a segment, slot or tile that there is not",
@@ -219,9 +219,8 @@ static void mistakes_of_doorbells(void **state)
 		       NULL);
 }
 
-static void staging_again(void **state)
+TEST("a tile staged again too early is reported")
 {
-	(void)state;
 	expect_silence(staged_when_read);
 	expect_silence(staged_after_a_reset);
 	expect_silence(staged_by_no_segment);
@@ -368,9 +367,8 @@ static void leave_the_next_epoch_before_the_first_store(void)
 		_exit(5);
 }
 
-static void missing_stores(void **state)
+TEST("missing stores are reported at the end of an epoch")
 {
-	(void)state;
 	expect_warning(wait_for_the_second_update, "check", "stores are missing",
 		       "segment 2 (local u8): 1 of its 1 tiles lack", NULL);
 	expect_warning(wait_beside_a_job, "check", "stores are missing",
@@ -460,26 +458,13 @@ static void left_to_a_peer(void)
 		_exit(5);
 }
 
-static void updates_of_peers(void **state)
+TEST("updates that peers owe are not reported")
 {
-	(void)state;
 	expect_silence(once_each);
 	expect_silence(again_for_each_that_leaves);
 	expect_silence(all_after_a_reset);
 	expect_silence(left_to_a_peer);
 	expect_report(twice_for_two_peers, "stored again", "segment 2", NULL);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mistakes_of_doorbells),
-		cmocka_unit_test(staging_again),
-		cmocka_unit_test(missing_stores),
-		cmocka_unit_test(updates_of_peers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #else

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "comm/private.h"
+#include "test.h"
 
 #define MANY  32u
 #define LONG  in_ms(20000)
@@ -15,22 +16,20 @@ static struct t3_device *devs[MANY];
 static struct t3_comm *comms[MANY];
 static unsigned int fds;
 
-static int start(void **state)
+static int start(void)
 {
 	uint32_t i;
 
-	(void)state;
 	fds = count_fds();
 	for (i = 0; i < MANY; i++)
 		devs[i] = device_new(FABRIC, (i + 5) % MANY);
 	return 0;
 }
 
-static int stop(void **state)
+static int stop(void)
 {
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < MANY; i++) {
 		t3_comm_destroy(comms[i]);
 		comms[i] = NULL;
@@ -58,11 +57,13 @@ static void says(uint32_t rank, const char *sentence)
 
 /* --------------------------------------------------------------------- life */
 
-static void each_rank_knows_all(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
+TEST("each rank knows all")
 {
 	uint32_t i, j;
 
-	(void)state;
 	create(MANY);
 	for (i = 0; i < MANY; i++) {
 		assert_int_equal(t3_comm_rank(comms[i]), i);
@@ -76,9 +77,8 @@ static void each_rank_knows_all(void **state)
 	}
 }
 
-static void nothing_is_no_handle(void **state)
+TEST("NULL is no handle")
 {
-	(void)state;
 	assert_int_equal(t3_comm_rank(NULL), 0);
 	assert_int_equal(t3_comm_ranks(NULL), 0);
 	assert_null(t3_comm_device(NULL));
@@ -87,11 +87,10 @@ static void nothing_is_no_handle(void **state)
 	t3_comm_destroy(NULL);
 }
 
-static void create_refuses(void **state)
+TEST("wrong arguments of a creation are refused")
 {
 	struct t3_device *own[4] = { devs[2], devs[0], devs[1], devs[0] };
 
-	(void)state;
 	assert_int_equal(t3_comm_create_local(devs, 1, comms), -EINVAL);
 	assert_int_equal(t3_comm_create_local(devs, 33, comms), -EINVAL);
 	assert_int_equal(t3_comm_create_local(NULL, 2, comms), -EINVAL);
@@ -119,7 +118,7 @@ static void *wait_for_message(void *arg)
 }
 
 /* In the child nobody waits any more, but the copies of lock and condition say so. */
-static void a_child_ends_no_rank(void **state)
+TEST("a child ends no rank")
 {
 	const struct timespec until_it_waits = { .tv_nsec = 20000000 };
 	pthread_t thread;
@@ -127,7 +126,6 @@ static void a_child_ends_no_rank(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	create(3);
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_message, NULL), 0);
 	nanosleep(&until_it_waits, NULL);
@@ -148,11 +146,10 @@ static void a_child_ends_no_rank(void **state)
 
 /* ----------------------------------------------------------------- messages */
 
-static void messages_keep_their_order(void **state)
+TEST("messages keep their order")
 {
 	uint32_t i, got;
 
-	(void)state;
 	create(3);
 	for (i = 0; i < 4; i++) {
 		assert_int_equal(t3_comm_post(comms[0], 2, &i, sizeof(i), -1), 0);
@@ -169,12 +166,11 @@ static void messages_keep_their_order(void **state)
 	says(2, "rank 0 did not come to set up the plan in time");
 }
 
-static void a_message_may_carry_a_descriptor(void **state)
+TEST("a message may carry a descriptor")
 {
 	int mine = open("/dev/null", O_RDONLY | O_CLOEXEC), fd = -7;
 	char text[COMM_MESSAGE_BYTES] = "a", got[COMM_MESSAGE_BYTES];
 
-	(void)state;
 	create(2);
 	text[sizeof(text) - 1] = 'z';
 	assert_int_equal(t3_comm_post(comms[0], 1, text, sizeof(text), mine), 0);
@@ -189,12 +185,11 @@ static void a_message_may_carry_a_descriptor(void **state)
 }
 
 /* Destroying the communicator closes queued descriptors: stop() counts them. */
-static void descriptors_are_not_lost(void **state)
+TEST("descriptors are not lost")
 {
 	char c = 1;
 	int i;
 
-	(void)state;
 	create(2);
 	for (i = 0; i < 4; i++)
 		assert_int_equal(t3_comm_post(comms[0], 1, &c, 1, 0), 0);
@@ -206,11 +201,10 @@ static void descriptors_are_not_lost(void **state)
 	assert_int_equal(t3_comm_post(comms[0], 1, &c, 1, 1000000), -EBADF);
 }
 
-static void other_calls_are_told_apart(void **state)
+TEST("other calls are told apart")
 {
 	uint32_t word = 1;
 
-	(void)state;
 	create(2);
 	assert_int_equal(t3_comm_post(comms[0], 1, &word, sizeof(word), -1), 0);
 	assert_int_equal(t3_comm_barrier(comms[1], 0), -EPROTO);
@@ -221,12 +215,11 @@ static void other_calls_are_told_apart(void **state)
 		"same calls");
 }
 
-static void ranks_and_sizes_are_checked(void **state)
+TEST("ranks and sizes are checked")
 {
 	char text[COMM_MESSAGE_BYTES + 1] = "";
 	int i;
 
-	(void)state;
 	create(2);
 	assert_int_equal(t3_comm_post(comms[0], 0, text, 1, -1), -EINVAL);
 	assert_int_equal(t3_comm_post(comms[0], 2, text, 1, -1), -EINVAL);
@@ -243,11 +236,10 @@ static void ranks_and_sizes_are_checked(void **state)
 
 /* ------------------------------------------------------------------ leaving */
 
-static void messages_sent_before_leaving_count(void **state)
+TEST("messages sent before leaving count")
 {
 	uint32_t word = 7;
 
-	(void)state;
 	create(3);
 	assert_int_equal(t3_comm_post(comms[1], 0, &word, sizeof(word), -1), 0);
 	assert_false(t3_comm_gone(comms[0], 1));
@@ -272,13 +264,12 @@ static void *wait_for_all(void *comm)
 	return (void *)(intptr_t)t3_comm_barrier(comm, LONG);
 }
 
-static void sleepers_see_a_rank_leave(void **state)
+TEST("sleepers see a rank leave")
 {
 	pthread_t thread[MANY];
 	uint32_t i;
 	void *ret;
 
-	(void)state;
 	create(MANY);
 	for (i = 0; i < MANY; i++) {
 		if (i != 11)
@@ -316,14 +307,13 @@ static void *go_round(void *comm)
 	return NULL;
 }
 
-static void no_rank_passes_a_barrier_early(void **state)
+TEST("no rank passes a barrier early")
 {
 	static const uint32_t sizes[] = { 2, 3, 7, 32 };
 	pthread_t thread[MANY];
 	uint32_t i, s;
 	void *ret;
 
-	(void)state;
 	for (s = 0; s < 4; s++) {
 		memset(arrived, 0, sizeof(arrived));
 		create(sizes[s]);
@@ -339,9 +329,8 @@ static void no_rank_passes_a_barrier_early(void **state)
 	}
 }
 
-static void a_rank_that_does_not_come_is_named(void **state)
+TEST("a rank that does not come is named")
 {
-	(void)state;
 	create(2);
 	assert_int_equal(t3_comm_barrier(comms[0], SHORT), -ETIMEDOUT);
 	says(0, "rank 1 did not come to the barrier in time");
@@ -352,11 +341,10 @@ static void a_rank_that_does_not_come_is_named(void **state)
  * Rank 0 waits for 3, which waits for 2. Rank 2 does not count if it has already sent what 3 waits
  * for.
  */
-static void the_rank_that_delays_others_is_named(void **state)
+TEST("the rank that delays others is named")
 {
 	uint32_t word = 0;
 
-	(void)state;
 	create(4);
 	atomic_store(&comms[0]->lines[3].waiting, 2 + 1);
 	assert_int_equal(t3_comm_barrier(comms[0], 0), -ETIMEDOUT);
@@ -385,14 +373,13 @@ static void *take_from_2(void *ret)
 }
 
 /* As long as it waits, and no longer. */
-static void all_see_for_whom_a_rank_waits(void **state)
+TEST("all see for whom a rank waits")
 {
 	_Atomic uint32_t *waiting;
 	uint32_t word = 1, tries;
 	pthread_t thread;
 	int ret = -1;
 
-	(void)state;
 	create(4);
 	waiting = &comms[0]->lines[3].waiting;
 	assert_int_equal(pthread_create(&thread, NULL, take_from_2, &ret), 0);
@@ -406,11 +393,10 @@ static void all_see_for_whom_a_rank_waits(void **state)
 }
 
 /* It waits for 400 ms, and must use less than 200 ms of a processor. */
-static void who_waits_sleeps(void **state)
+TEST("a rank that waits sleeps")
 {
 	clock_t before;
 
-	(void)state;
 	create(2);
 	before = clock();
 	assert_int_equal(t3_comm_barrier(comms[0], in_ms(400)), -ETIMEDOUT);
@@ -418,9 +404,8 @@ static void who_waits_sleeps(void **state)
 }
 
 /* Rank 0 waits in vain for 2, and rank 1 for 0. Rank 1 ends first, but rank 2 is the culprit. */
-static void ranks_that_only_wait_are_not_blamed(void **state)
+TEST("ranks that only wait are not blamed")
 {
-	(void)state;
 	create(4);
 	t3_comm_record_cause(comms[1], 0, true);
 	t3_comm_record_cause(comms[0], 2, true);
@@ -437,9 +422,8 @@ static void ranks_that_only_wait_are_not_blamed(void **state)
 }
 
 /* It has blamed nobody yet. Whoever looks sees that it waits, and for whom. */
-static void who_waits_is_late_because_of_another(void **state)
+TEST("a rank that waits is late because of another")
 {
-	(void)state;
 	create(4);
 	atomic_store(&comms[0]->lines[3].waiting, 2 + 1);
 	assert_int_equal(t3_comm_fail_ended(comms[0], 3, 0), -EPIPE);
@@ -447,32 +431,4 @@ static void who_waits_is_late_because_of_another(void **state)
 	atomic_store(&comms[0]->lines[3].waiting, 0);
 	assert_int_equal(t3_comm_fail_ended(comms[1], 3, 1), -EPIPE);
 	says(1, "rank 3 has ended");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(each_rank_knows_all),
-		TEST(nothing_is_no_handle),
-		TEST(create_refuses),
-		TEST(a_child_ends_no_rank),
-		TEST(messages_keep_their_order),
-		TEST(a_message_may_carry_a_descriptor),
-		TEST(descriptors_are_not_lost),
-		TEST(other_calls_are_told_apart),
-		TEST(ranks_and_sizes_are_checked),
-		TEST(messages_sent_before_leaving_count),
-		TEST(sleepers_see_a_rank_leave),
-		TEST(no_rank_passes_a_barrier_early),
-		TEST(the_rank_that_delays_others_is_named),
-		TEST(ranks_that_only_wait_are_not_blamed),
-		TEST(all_see_for_whom_a_rank_waits),
-		TEST(who_waits_sleeps),
-		TEST(who_waits_is_late_because_of_another),
-		TEST(a_rank_that_does_not_come_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

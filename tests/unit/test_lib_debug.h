@@ -63,13 +63,13 @@ static void child(void (*body)(void), const char *debug, int out)
 		set_debug(debug);
 	else
 		unsetenv("T3_DEBUG");
-	start(NULL);
+	start();
 	assert_int_equal(t3_local_map(space, &seg), 0);
 	aperture = t3_space_aperture(space);
 	arm(EPOCH);
 	body();
 	set_state(DRM_T3_SPACE_IDLE, EPOCH);
-	stop(NULL);
+	stop();
 	fflush(NULL);
 	_exit(0);
 }

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "check/decode.h"
+#include "test.h"
 
 #define NONE INSN_NO_REGISTER
 
@@ -216,23 +217,21 @@ static void check_row(const struct row *row, const struct insn *insn)
 	assert_int_equal(insn->value, row->value);
 }
 
-static void every_instruction(void **state)
+TEST("every instruction is decoded")
 {
 	struct insn insn;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ROW_COUNT; i++) {
 		t3_insn_decode(rows[i].code, &insn);
 		check_row(&rows[i], &insn);
 	}
 }
 
-static void addresses_of_their_own_kind(void **state)
+TEST("addresses of other kinds are told apart")
 {
 	struct insn insn;
 
-	(void)state;
 	t3_insn_decode(code_short_base, &insn);
 	assert_true(insn.narrow);
 	t3_insn_decode(code_on_fs, &insn);
@@ -242,7 +241,7 @@ static void addresses_of_their_own_kind(void **state)
 	assert_false(insn.based);
 }
 
-static void elements_of_vectors(void **state)
+TEST("elements of vectors are found")
 {
 	static const struct {
 		const uint8_t *code;
@@ -252,7 +251,6 @@ static void elements_of_vectors(void **state)
 	struct insn insn;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
 		t3_insn_decode(shifts[i].code, &insn);
 		assert_int_equal(insn.shift, shifts[i].shift);
@@ -260,14 +258,13 @@ static void elements_of_vectors(void **state)
 }
 
 /* An instruction may be the last one of a mapping. */
-static void no_byte_beyond_is_read(void **state)
+TEST("no byte beyond is read")
 {
 	uint8_t *pages =
 		mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct insn insn;
 	size_t i, length;
 
-	(void)state;
 	assert_true(pages != MAP_FAILED);
 	assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0);
 	for (i = 0; i < ROW_COUNT; i++) {
@@ -277,18 +274,6 @@ static void no_byte_beyond_is_read(void **state)
 		check_row(&rows[i], &insn);
 	}
 	munmap(pages, 8192);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_instruction),
-		cmocka_unit_test(addresses_of_their_own_kind),
-		cmocka_unit_test(elements_of_vectors),
-		cmocka_unit_test(no_byte_beyond_is_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #else

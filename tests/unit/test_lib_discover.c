@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "t3.h"
+#include "test.h"
 
 #define FUNCTIONS 8u
 
@@ -128,9 +129,8 @@ static struct pci_dev *add(int domain, uint8_t bus, uint8_t dev, uint8_t func)
 	return &host.dev[i];
 }
 
-static int start(void **state)
+static int start(void)
 {
-	(void)state;
 	memset(&host, 0, sizeof(host));
 	return 0;
 }
@@ -148,9 +148,11 @@ static void expect(size_t i, const char *bdf, const char *node)
 	assert_string_equal(entry->node, node);
 }
 
-static void functions_are_in_the_order_of_their_addresses(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, NULL)
+
+TEST("functions are in the order of their addresses")
 {
-	(void)state;
 	add(0, 0x10, 0, 0);
 	add(0, 9, 0x1f, 7);
 	add(0, 9, 0x1f, 6);
@@ -170,9 +172,8 @@ static void functions_are_in_the_order_of_their_addresses(void **state)
 	t3_device_list_free(list);
 }
 
-static void other_functions_are_left_out(void **state)
+TEST("other functions are left out")
 {
-	(void)state;
 	host.vendor[add(0, 1, 0, 0) - host.dev] = 0x1235;
 	host.device[add(0, 2, 0, 0) - host.dev] = 0x7434;
 	host.class[add(0, 3, 0, 0) - host.dev] = 0x0300;
@@ -187,9 +188,8 @@ static void other_functions_are_left_out(void **state)
 	t3_device_list_free(list);
 }
 
-static void a_node_is_named_by_its_minor(void **state)
+TEST("a node is named by its minor")
 {
-	(void)state;
 	add(0, 4, 0, 1);
 	add(0, 4, 0, 2);
 	host.folder = "/sys/bus/pci/devices/0000:04:00.2/accel";
@@ -210,9 +210,8 @@ static void a_node_is_named_by_its_minor(void **state)
 }
 
 /* Each scan begins anew. What libpci has after an error is left alone. */
-static void a_scan_is_made_again_when_a_device_goes(void **state)
+TEST("a scan is made again when a device goes")
 {
-	(void)state;
 	add(0, 1, 0, 0);
 	add(0, 2, 0, 0);
 	host.removals = 2;
@@ -230,9 +229,8 @@ static void a_scan_is_made_again_when_a_device_goes(void **state)
 	assert_int_equal(host.removals, 0);
 }
 
-static void what_is_missing_is_an_error(void **state)
+TEST("a missing argument, memory or sysfs is an error")
 {
-	(void)state;
 	list = NULL;
 	assert_int_equal(t3_device_list(NULL), -EINVAL);
 	host.no_memory = true;
@@ -243,19 +241,4 @@ static void what_is_missing_is_an_error(void **state)
 	assert_int_equal(t3_device_list_count(NULL), 0);
 	assert_null(t3_device_list_get(NULL, 0));
 	t3_device_list_free(NULL);
-}
-
-#define TEST(name) cmocka_unit_test_setup(name, start)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(functions_are_in_the_order_of_their_addresses),
-		TEST(other_functions_are_left_out),
-		TEST(a_node_is_named_by_its_minor),
-		TEST(a_scan_is_made_again_when_a_device_goes),
-		TEST(what_is_missing_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

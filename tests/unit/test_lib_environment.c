@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "comm/bootstrap.h"
+#include "test.h"
 
 #define LONG in_ms(20000)
 
@@ -33,11 +34,10 @@ static void find_port(void)
 	snprintf(port, sizeof(port), "%u", ntohs(at.sin_port));
 }
 
-static int start(void **state)
+static int start(void)
 {
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(variables) / sizeof(*variables); i++)
 		unsetenv(variables[i]);
 	fds = count_fds();
@@ -49,9 +49,8 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int stop(void)
 {
-	(void)state;
 	t3_device_close(dev[0]);
 	t3_device_close(dev[1]);
 	assert_int_equal(count_fds(), fds);
@@ -102,9 +101,11 @@ static void both_join(const char *variable, const struct t3_comm_desc *desc)
 
 static const struct t3_comm_desc nothing;
 
-static void other_launchers_set_the_master_address(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
+TEST("other launchers set the master address")
 {
-	(void)state;
 	setenv("MASTER_ADDR", "127.0.0.1", 1);
 	setenv("MASTER_PORT", port, 1);
 	setenv("WORLD_SIZE", "2", 1);
@@ -124,9 +125,8 @@ static uint64_t job_of(const char *name)
 }
 
 /* Else ranks of two jobs would meet. */
-static void jobs_are_told_apart_by_all_letters(void **state)
+TEST("jobs are told apart by all letters")
 {
-	(void)state;
 	setenv("MASTER_ADDR", "127.0.0.1", 1);
 	setenv("MASTER_PORT", port, 1);
 	setenv("WORLD_SIZE", "2", 1);
@@ -135,9 +135,8 @@ static void jobs_are_told_apart_by_all_letters(void **state)
 	assert_true(job_of("night-1") != job_of("night-2"));
 }
 
-static void numbers_of_t3_have_precedence(void **state)
+TEST("numbers of t3 have precedence")
 {
-	(void)state;
 	setenv("MASTER_ADDR", "127.0.0.1", 1);
 	setenv("MASTER_PORT", port, 1);
 	setenv("RANK", "17", 1);
@@ -146,9 +145,8 @@ static void numbers_of_t3_have_precedence(void **state)
 	both_join("T3_RANK", &nothing);
 }
 
-static void a_directory_has_precedence(void **state)
+TEST("a directory has precedence")
 {
-	(void)state;
 	setenv("MASTER_ADDR", "192.0.2.1", 1);
 	setenv("MASTER_PORT", "no port", 1);
 	setenv("T3_COMM_DIR", dir, 1);
@@ -156,11 +154,10 @@ static void a_directory_has_precedence(void **state)
 	both_join("T3_RANK", &nothing);
 }
 
-static void the_callers_directory_has_precedence(void **state)
+TEST("the callers directory has precedence")
 {
 	struct t3_comm_desc desc = { .dir = dir, .ranks = 2 };
 
-	(void)state;
 	setenv("MASTER_ADDR", "192.0.2.1", 1);
 	setenv("T3_COMM_DIR", "/nowhere", 1);
 	setenv("T3_RANKS", "many", 1);
@@ -178,9 +175,8 @@ static void refused(int ret, const char *text)
 	assert_null(comm);
 }
 
-static void wrong_variables_are_refused(void **state)
+TEST("wrong variables are refused")
 {
-	(void)state;
 	refused(-EINVAL, "neither T3_COMM_DIR nor MASTER_ADDR is set: start the ranks by "
 			 "`t3 launch`");
 	setenv("MASTER_ADDR", "", 1);
@@ -212,32 +208,14 @@ static void wrong_variables_are_refused(void **state)
 	refused(-EINVAL, "T3_RANKS is not set: start the ranks by a launcher that sets it");
 }
 
-static void the_rendezvous_has_the_deadline(void **state)
+TEST("the rendezvous has the deadline")
 {
 	char text[T3_COMM_TEXT_SIZE];
 
-	(void)state;
 	setenv("MASTER_ADDR", "127.0.0.1", 1);
 	setenv("MASTER_PORT", port, 1);
 	setenv("WORLD_SIZE", "2", 1);
 	setenv("RANK", "0", 1);
 	snprintf(text, sizeof(text), "rank 1 of 2 did not come to 127.0.0.1 port %s in time", port);
 	refused(-ETIMEDOUT, text);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(other_launchers_set_the_master_address),
-		TEST(jobs_are_told_apart_by_all_letters),
-		TEST(numbers_of_t3_have_precedence),
-		TEST(a_directory_has_precedence),
-		TEST(the_callers_directory_has_precedence),
-		TEST(wrong_variables_are_refused),
-		TEST(the_rendezvous_has_the_deadline),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

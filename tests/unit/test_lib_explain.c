@@ -4,6 +4,7 @@
  * progress.
  */
 #include "test_lib_kernel.h"
+#include "test.h"
 
 #include <grp.h>
 #include <pwd.h>
@@ -90,7 +91,7 @@ static void add_device(const char *bdf, const char *node)
 /* A file that stands for a node. */
 static char node_path[40];
 
-static int begin(void **state)
+static int begin(void)
 {
 	int fd;
 
@@ -99,13 +100,13 @@ static int begin(void **state)
 	fd = mkstemp(node_path);
 	assert_true(fd >= 0);
 	close(fd);
-	return start(state);
+	return start();
 }
 
-static int end(void **state)
+static int end(void)
 {
 	unlink(node_path);
-	return stop(state);
+	return stop();
 }
 
 /* ----------------------------------------------------------------------- said */
@@ -132,9 +133,10 @@ static void check_space(int error, const char *words)
 
 /* -------------------------------------------------------------------- devices */
 
-static void no_device(void **state)
+#define EXPLAIN_TEST(sentence) TEST_WITH(sentence, begin, end)
+
+EXPLAIN_TEST("a machine without a device is explained")
 {
-	(void)state;
 	check_device(NULL, -ENODEV,
 		     "no such T3 device: this machine has no T3 device (PCI function 1234:7433)");
 	check_device("/dev/accel/accel77", -ENOENT,
@@ -144,9 +146,8 @@ static void no_device(void **state)
 	check_device(NULL, -ENOSYS, "this system shows no PCI devices (/sys/bus/pci/devices)");
 }
 
-static void no_driver(void **state)
+EXPLAIN_TEST("a device without a driver is explained")
 {
-	(void)state;
 	add_device("ffff:ff:1f.7", "");
 	check_device(NULL, -ENODEV,
 		     access("/sys/bus/pci/drivers/t3", F_OK)
@@ -154,11 +155,10 @@ static void no_driver(void **state)
 			     : "no driver is bound to ffff:ff:1f.7");
 }
 
-static void other_devices(void **state)
+EXPLAIN_TEST("other devices are listed in the sentence")
 {
 	int i;
 
-	(void)state;
 	add_device("ffff:ff:1e.7", "");
 	add_device("ffff:ff:1f.7", node_path);
 	snprintf(said, sizeof(said), "there are %s (index 1, rank 0 of fabric", node_path);
@@ -187,11 +187,10 @@ static void other_devices(void **state)
 }
 
 /* A container has some of the nodes. The text never says that one is there and is not. */
-static void nodes_of_others(void **state)
+EXPLAIN_TEST("nodes that a container lacks are explained")
 {
 	char words[160];
 
-	(void)state;
 	add_device("ffff:ff:1c.7", "/nowhere/accel0");
 	check_device("/nowhere/accel0", -ENOENT,
 		     "/nowhere/accel0 does not exist: this machine's 1 T3 device cannot be used "
@@ -213,9 +212,8 @@ static void nodes_of_others(void **state)
 	check_device(NULL, -EPERM, words);
 }
 
-static void no_link(void **state)
+EXPLAIN_TEST("a missing link is explained")
 {
-	(void)state;
 	check_device(NULL, -EHOSTUNREACH, "the fabric has no link between the two ranks");
 }
 
@@ -249,13 +247,12 @@ static gid_t foreign_group(const char **name)
 	return found;
 }
 
-static void no_permission(void **state)
+EXPLAIN_TEST("a missing permission is explained")
 {
 	const char *group = NULL;
 	char words[256];
 	gid_t gid;
 
-	(void)state;
 	if (geteuid()) {
 		print_message("another owner of a file is root's to choose\n");
 		skip();
@@ -284,12 +281,11 @@ static void no_permission(void **state)
 	check_device(node_path, -EACCES, "gives the nodes to group render");
 }
 
-static void in_the_group(void **state)
+EXPLAIN_TEST("a member of the node's group hears that something else forbids it")
 {
 	gid_t groups[64];
 	int count = getgroups(64, groups), i;
 
-	(void)state;
 	for (i = 0; i < count && !groups[i]; i++)
 		;
 	if (i == count) {
@@ -303,12 +299,11 @@ static void in_the_group(void **state)
 }
 
 /* A directory service may give a user hundreds. */
-static void in_one_of_many_groups(void **state)
+EXPLAIN_TEST("one of hundreds of groups is found")
 {
 	gid_t before[64], many[300];
 	int count = getgroups(64, before), i;
 
-	(void)state;
 	if (geteuid()) {
 		print_message("a process's groups are root's to choose\n");
 		skip();
@@ -324,9 +319,8 @@ static void in_one_of_many_groups(void **state)
 }
 
 /* Not all calls name the node. Then the text is about the first one that does not open. */
-static void no_permission_for_some(void **state)
+EXPLAIN_TEST("the first node that does not open is explained")
 {
-	(void)state;
 	check_device(NULL, -EACCES, "no permission for the device");
 	add_device("ffff:ff:1e.7", "");
 	add_device("ffff:ff:1e.7", node_path);
@@ -336,11 +330,10 @@ static void no_permission_for_some(void **state)
 	check_device(NULL, -EACCES, "no permission for /forbidden/accel2");
 }
 
-static void wrong_driver(void **state)
+EXPLAIN_TEST("a wrong driver is explained")
 {
 	char words[160];
 
-	(void)state;
 	strcpy(kernel.name, "vgem");
 	snprintf(words, sizeof(words), "%s is a device of the driver vgem, not of t3", node_path);
 	check_device(node_path, -EPROTO, words);
@@ -359,19 +352,17 @@ static void wrong_driver(void **state)
 	check_device(NULL, -EPROTO, "a device is no node of the driver t3");
 }
 
-static void other_errors(void **state)
+EXPLAIN_TEST("other errors have the system's words")
 {
-	(void)state;
 	check_device("/dev/accel/accel0", -EMFILE, "/dev/accel/accel0: Too many open files");
 	check_device(NULL, -ENOMEM, "Cannot allocate memory");
 }
 
-static void texts_are_cut(void **state)
+EXPLAIN_TEST("texts are cut at the end of the buffer")
 {
 	char full[2048], small[2048];
 	int length, size;
 
-	(void)state;
 	add_device("ffff:ff:1f.7", "");
 	length = t3_device_explain("/nowhere", -ENOENT, full, sizeof(full));
 	assert_int_equal(length, strlen(full));
@@ -407,7 +398,7 @@ static void map_two(void)
 	events()->segment[5] = 3 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
 }
 
-static void the_tile_that_lacks_updates_is_named(void **state)
+EXPLAIN_TEST("the tile that lacks updates is named")
 {
 	struct drm_t3_space_tile tile = {
 		.tile = 2,
@@ -417,7 +408,6 @@ static void the_tile_that_lacks_updates_is_named(void **state)
 		.expected = 64,
 	};
 
-	(void)state;
 	map_two();
 	kernel.tile = &tile;
 	check_space(-ETIMEDOUT,
@@ -440,11 +430,10 @@ static void the_tile_that_lacks_updates_is_named(void **state)
 }
 
 /* An older driver reports only the number of tiles. */
-static void an_older_driver_gives_less_detail(void **state)
+EXPLAIN_TEST("an older driver gives less detail")
 {
 	struct drm_t3_space_stats stats = { .tiles = 8, .tiles_tracked = 5 };
 
-	(void)state;
 	map_two();
 	kernel.fail_request = DRM_IOCTL_T3_SPACE_TILE;
 	kernel.stats = &stats;
@@ -454,11 +443,10 @@ static void an_older_driver_gives_less_detail(void **state)
 				"acknowledged all of them");
 }
 
-static void many_segments(void **state)
+EXPLAIN_TEST("many segments are cut short")
 {
 	struct t3_segment_desc d = desc;
 
-	(void)state;
 	for (d.segment = 10; d.segment < 15; d.segment++)
 		assert_int_equal(t3_local_map(space, &d), 0);
 	set_state(DRM_T3_SPACE_ARMED, 4);
@@ -466,11 +454,10 @@ static void many_segments(void **state)
 	assert_null(strstr(said, "segment 14"));
 }
 
-static void other_states(void **state)
+EXPLAIN_TEST("each state of a space is explained")
 {
 	volatile struct drm_t3_fault *fault = &events()->fault;
 
-	(void)state;
 	set_state(DRM_T3_SPACE_IDLE, 3);
 	check_space(-ETIMEDOUT, "timed out: space 21 is idle, epoch 3: it is not armed since");
 	check_space(-EIO, "ended by a reset: space 21 is idle, epoch 3: it is not armed since");
@@ -491,30 +478,4 @@ static void other_states(void **state)
 			     "reset");
 	kernel.destroyed = true;
 	check_space(-ENOENT, "destroyed: space 21 is dead, epoch 4: it was destroyed");
-}
-
-#define EXPLAIN_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		EXPLAIN_TEST(no_device),
-		EXPLAIN_TEST(no_driver),
-		EXPLAIN_TEST(other_devices),
-		EXPLAIN_TEST(nodes_of_others),
-		EXPLAIN_TEST(no_link),
-		EXPLAIN_TEST(no_permission),
-		EXPLAIN_TEST(in_the_group),
-		EXPLAIN_TEST(in_one_of_many_groups),
-		EXPLAIN_TEST(no_permission_for_some),
-		EXPLAIN_TEST(wrong_driver),
-		EXPLAIN_TEST(other_errors),
-		EXPLAIN_TEST(texts_are_cut),
-		EXPLAIN_TEST(the_tile_that_lacks_updates_is_named),
-		EXPLAIN_TEST(an_older_driver_gives_less_detail),
-		EXPLAIN_TEST(many_segments),
-		EXPLAIN_TEST(other_states),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

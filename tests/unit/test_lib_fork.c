@@ -7,6 +7,7 @@
 
 #include "t3_coll.h"
 #include "t3_producer.h"
+#include "test.h"
 
 #define LIMIT_S 60
 
@@ -73,12 +74,11 @@ static int destroy_own(void)
 	return (int)kernel.calls;
 }
 
-static void a_child_ends_no_handle(void **state)
+T3_TEST("a child ends no handle")
 {
 	struct t3_producer_desc arg = { .segment = &desc, .path = T3_PATH_DOORBELL };
 	void *memory;
 
-	(void)state;
 	assert_int_equal(t3_buffer_map(buffer, &memory), 0);
 	assert_int_equal(t3_queue_create(dev, 0, &queue), 0);
 	assert_int_equal(t3_local_map(space, &desc), 0);
@@ -120,7 +120,7 @@ static int check_and_fork(void)
 	int i, calls = 0;
 
 	setenv("T3_DEBUG", "check,continue", 1);
-	start(NULL);
+	start();
 	close(STDERR_FILENO);
 	storing = true;
 	if (pthread_create(&thread, NULL, store_always, NULL))
@@ -132,18 +132,7 @@ static int check_and_fork(void)
 	return calls;
 }
 
-static void a_child_of_a_checked_program_ends_nothing(void **state)
+TEST("a child of a checked program ends nothing")
 {
-	(void)state;
 	assert_int_equal(in_child(check_and_fork), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		T3_TEST(a_child_ends_no_handle),
-		cmocka_unit_test(a_child_of_a_checked_program_ends_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "comm/private.h"
+#include "test.h"
 
 static unsigned int early; /* calls that report the end */
 
@@ -75,23 +76,20 @@ static void last_frame(bool unread)
 	close(pair[0]);
 }
 
-static void frame_comes_before_the_end(void **state)
+TEST("a frame comes before the end")
 {
-	(void)state;
 	last_frame(false);
 }
 
-static void reset_is_no_end(void **state)
+TEST("a reset is no end")
 {
-	(void)state;
 	last_frame(true);
 }
 
-static void end_is_the_end(void **state)
+TEST("an end is final")
 {
 	int pair[2];
 
-	(void)state;
 	ends(pair);
 	assert_int_equal(receive(pair[0]), -EAGAIN);
 	close(pair[1]);
@@ -121,11 +119,10 @@ static void send_files(int fd, int count)
 }
 
 /* Two descriptors are one too many: none is left open, also when the first one is 0. */
-static void too_many_descriptors_are_closed(void **state)
+TEST("too many descriptors are closed")
 {
 	int pair[2], kept = fcntl(0, F_DUPFD_CLOEXEC, 3), next, i;
 
-	(void)state;
 	ends(pair);
 	next = dup(pair[0]);
 	close(next);
@@ -160,13 +157,12 @@ static int receive_stream(int fd, unsigned char *frame, size_t *size)
 }
 
 /* Whatever the pieces are that they come in. */
-static void frames_of_a_stream_stay_whole(void **state)
+TEST("frames of a stream stay whole")
 {
 	unsigned char frame[264], wire[4 + 200 + 4 + 3] = { 200 };
 	size_t size, i;
 	int pair[2];
 
-	(void)state;
 	memset(wire + 4, 7, 200);
 	wire[204] = 3;
 	memcpy(wire + 208, "end", 3);
@@ -192,14 +188,13 @@ static void frames_of_a_stream_stay_whole(void **state)
 	close(pair[1]);
 }
 
-static void wrong_lengths_of_a_stream_are_refused(void **state)
+TEST("wrong lengths of a stream are refused")
 {
 	static const uint32_t lengths[] = { 0, 265, 0x80000000, 0xffffffff };
 	unsigned char frame[264];
 	size_t i, size;
 	int pair[2];
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		streams(pair);
 		assert_int_equal(send(pair[0], &lengths[i], 4, 0), 4);
@@ -210,14 +205,13 @@ static void wrong_lengths_of_a_stream_are_refused(void **state)
 }
 
 /* A part of a frame and the end: nothing follows. */
-static void a_stream_that_ends_in_a_frame_has_ended(void **state)
+TEST("a stream that ends in a frame has ended")
 {
 	static const unsigned char wire[20] = { 100 };
 	unsigned char frame[264];
 	size_t sizes[] = { 2, 4, 20 }, size, i;
 	int pair[2];
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		streams(pair);
 		assert_int_equal(send(pair[0], wire, sizes[i], 0), sizes[i]);
@@ -229,13 +223,12 @@ static void a_stream_that_ends_in_a_frame_has_ended(void **state)
 }
 
 /* Both come after the receiver looked for a frame, and before it looks for the end. */
-static void last_frame_of_a_stream_comes_before_the_end(void **state)
+TEST("the last frame of a stream comes before the end")
 {
 	unsigned char frame[264];
 	int pair[2], ret;
 	size_t size;
 
-	(void)state;
 	streams(pair);
 	late = pair[0];
 	ret = receive_stream(pair[1], frame, &size);
@@ -246,20 +239,4 @@ static void last_frame_of_a_stream_comes_before_the_end(void **state)
 	assert_memory_equal(frame, "last", 4);
 	assert_int_equal(receive_stream(pair[1], frame, &size), -EPIPE);
 	close(pair[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frame_comes_before_the_end),
-		cmocka_unit_test(end_is_the_end),
-		cmocka_unit_test(reset_is_no_end),
-		cmocka_unit_test(too_many_descriptors_are_closed),
-		cmocka_unit_test(frames_of_a_stream_stay_whole),
-		cmocka_unit_test(wrong_lengths_of_a_stream_are_refused),
-		cmocka_unit_test(a_stream_that_ends_in_a_frame_has_ended),
-		cmocka_unit_test(last_frame_of_a_stream_comes_before_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

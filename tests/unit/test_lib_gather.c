@@ -13,6 +13,7 @@
 #include <sys/un.h>
 
 #include "comm/bootstrap.h"
+#include "test.h"
 
 #define MANY  32u
 #define NODES 3u
@@ -109,11 +110,10 @@ void freeifaddrs(struct ifaddrs *list)
 	(void)list;
 }
 
-static int start(void **state)
+static int start(void)
 {
 	uint32_t i;
 
-	(void)state;
 	fds = count_fds();
 	calls = 0;
 	memset(member, 0, sizeof(member));
@@ -124,11 +124,10 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int stop(void)
 {
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < MANY; i++)
 		t3_device_close(member[i].dev);
 	assert_int_equal(count_fds(), fds);
@@ -228,12 +227,14 @@ static void came_to(uint32_t rank, int ret, const char *text)
 
 /* ------------------------------------------------------------------------ tests */
 
-static void all_ranks_join_and_exchange_messages(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
+TEST("all ranks join and exchange messages")
 {
 	static const uint32_t sizes[] = { 2, 3, 5, 32 };
 	uint32_t i, s;
 
-	(void)state;
 	for (s = 0; s < 4; s++) {
 		calls = 0;
 		run(sizes[s]);
@@ -243,9 +244,8 @@ static void all_ranks_join_and_exchange_messages(void **state)
 	}
 }
 
-static void the_environment_is_not_read(void **state)
+TEST("the environment is not read")
 {
-	(void)state;
 	setenv("T3_COMM_DIR", "/nowhere", 1);
 	setenv("MASTER_ADDR", "nowhere.invalid", 1);
 	setenv("T3_RANK", "x", 1);
@@ -271,12 +271,11 @@ static int create(struct t3_bootstrap_desc desc, const char *text)
 	return ret;
 }
 
-static void wrong_arguments_reach_no_all_gather(void **state)
+TEST("wrong arguments reach no all gather")
 {
 	struct t3_bootstrap_desc desc = { .all_gather = gather, .ranks = 2 };
 	struct t3_comm *comm;
 
-	(void)state;
 	assert_int_equal(t3_comm_create_bootstrap(NULL, &desc, LONG, &comm), -EINVAL);
 	assert_int_equal(t3_comm_create_bootstrap(member[0].dev, NULL, LONG, &comm), -EINVAL);
 	assert_int_equal(t3_comm_create_bootstrap(member[0].dev, &desc, LONG, NULL), -EINVAL);
@@ -293,9 +292,8 @@ static void wrong_arguments_reach_no_all_gather(void **state)
 	assert_int_equal(calls, 0);
 }
 
-static void all_fail_as_the_all_gather_does(void **state)
+TEST("all fail as the all gather does")
 {
-	(void)state;
 	member[0].result = member[1].result = -ECONNABORTED;
 	run(2);
 	came_to(0, -ECONNABORTED, "the all-gather failed: Software caused connection abort");
@@ -319,9 +317,8 @@ static void ended_with_another(uint32_t rank, uint32_t other)
 }
 
 /* The others have its record and find that it has ended. */
-static void ranks_see_that_one_has_no_records(void **state)
+TEST("ranks see which one has no records")
 {
-	(void)state;
 	member[0].result = -EIO;
 	run(3);
 	came_to(0, -EIO, "the all-gather failed: Input/output error");
@@ -329,9 +326,8 @@ static void ranks_see_that_one_has_no_records(void **state)
 	ended_with_another(2, 1);
 }
 
-static void an_all_gather_may_be_slow(void **state)
+TEST("an all gather may be slow")
 {
-	(void)state;
 	member[0].slow_ms = member[1].slow_ms = 100;
 	run(2);
 	came_to(0, 0, "");
@@ -343,9 +339,8 @@ static void an_all_gather_may_be_slow(void **state)
 }
 
 /* A rank whose own record is late in its thread is waited for, until the deadline. */
-static void a_rank_that_is_late_is_named(void **state)
+TEST("a rank that is late is named")
 {
-	(void)state;
 	member[0].deadline_ns = in_ms(500);
 	member[1].slow_ms = 1200;
 	run(2);
@@ -353,9 +348,8 @@ static void a_rank_that_is_late_is_named(void **state)
 	came_to(1, -EPIPE, "rank 0 has ended before all ranks had joined");
 }
 
-static void a_rank_that_cannot_join_says_so(void **state)
+TEST("a rank that cannot join says so")
 {
-	(void)state;
 	device_drop(member[1].dev);
 	run(3);
 	came_to(0, -EPIPE, "rank 1 cannot join: No such device");
@@ -460,9 +454,8 @@ static void brings(void (*change)(struct member *, struct wire_record *), int re
 	"the all-gather brought no record of rank " rank ": rank i's bytes belong at i times " \
 	"their number"
 
-static void wrong_records_are_refused(void **state)
+TEST("wrong records are refused")
 {
-	(void)state;
 	brings(change_nothing, 0, "");
 	brings(bring_nothing, -EPROTO, NO_CARD("0"));
 	brings(bring_noise, -EPROTO, NO_CARD("0"));
@@ -501,14 +494,13 @@ static void on_nodes(const char *address)
 		member[i].change = spread;
 }
 
-static void ranks_of_several_nodes_meet(void **state)
+TEST("ranks of several nodes meet")
 {
 	const char *const addresses[] = { "127.0.0.1", has_localhost() ? "localhost" : "127.0.0.2",
 					  "::1" };
 	static const uint32_t sizes[] = { 2, 3, 5, 32 };
 	uint32_t i, s;
 
-	(void)state;
 	for (s = 0; s < 4; s++) {
 		calls = 0;
 		on_nodes(addresses[s % 3]);
@@ -520,12 +512,11 @@ static void ranks_of_several_nodes_meet(void **state)
 }
 
 /* A network may be busy for a moment. One that is none is told at once. */
-static void another_node_may_be_busy(void **state)
+TEST("another node may be busy")
 {
 	static const int busy[] = { EAGAIN, EINTR, ETIMEDOUT };
 	uint32_t i;
 
-	(void)state;
 	on_nodes("127.0.0.1");
 	for (i = 0; i < 3; i++) {
 		member[1].refused = busy[i];
@@ -543,7 +534,7 @@ static void another_node_may_be_busy(void **state)
 }
 
 /* The node is the kernel's random number and the namespace. */
-static void a_node_is_a_kernel_and_a_network(void **state)
+TEST("a node is a kernel and a network")
 {
 	struct t3_comm comm = { .rank = 0 };
 	struct comm_node node;
@@ -553,7 +544,6 @@ static void a_node_is_a_kernel_and_a_network(void **state)
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 	int i;
 
-	(void)state;
 	assert_non_null(file);
 	assert_non_null(fgets(text, sizeof(text), file));
 	fclose(file);
@@ -567,13 +557,12 @@ static void a_node_is_a_kernel_and_a_network(void **state)
 	assert_int_equal(node.net, net.st_ino);
 }
 
-static void a_name_is_taken_once(void **state)
+TEST("a name is taken once")
 {
 	static const unsigned char name[COMM_NAME_BYTES] = "only one of them";
 	struct t3_comm comm = { .rank = 0 };
 	int fd, other = 0;
 
-	(void)state;
 	assert_int_equal(comm_listen_at_name(&comm, name, &fd), 0);
 	assert_int_equal(comm_listen_at_name(&comm, name, &other), -EADDRINUSE);
 	assert_int_equal(other, -1);
@@ -589,11 +578,10 @@ static void show(struct member *m, struct wire_place *all)
 	memcpy(shown, all, sizeof(shown));
 }
 
-static void a_place_is_an_address_of_its_family(void **state)
+TEST("a place is an address of its family")
 {
 	static const unsigned char v4[16] = { 127, 0, 0, 1 }, v6[16] = { [15] = 1 };
 
-	(void)state;
 	member[0].change_places = show;
 	on_nodes("127.0.0.1");
 	run(2);
@@ -614,9 +602,8 @@ static void a_place_is_an_address_of_its_family(void **state)
 }
 
 /* All of them have the second all-gather, also those that cannot go on. */
-static void a_rank_without_an_address_says_so(void **state)
+TEST("a rank without an address says so")
 {
-	(void)state;
 	on_nodes("not.an.address.invalid");
 	run(2);
 	assert_int_equal(member[0].ret, -EADDRNOTAVAIL);
@@ -647,9 +634,8 @@ static void other_secret(struct member *m, struct wire_place *all)
 	all[0].secret[15] ^= 1;
 }
 
-static void wrong_places_are_refused(void **state)
+TEST("wrong places are refused")
 {
-	(void)state;
 	on_nodes("127.0.0.1");
 	member[0].change_places = member[1].change_places = no_places;
 	run(2);
@@ -666,9 +652,8 @@ static void wrong_places_are_refused(void **state)
 }
 
 /* Rank 1 shows rank 0 a wrong secret. Rank 0 turns it away, and so it is never heard. */
-static void who_does_not_know_the_secret_is_turned_away(void **state)
+TEST("a rank that does not know the secret is turned away")
 {
-	(void)state;
 	on_nodes("127.0.0.1");
 	member[0].deadline_ns = member[1].deadline_ns = in_ms(500);
 	member[1].change_places = other_secret;
@@ -728,11 +713,10 @@ static void crowd_in(struct member *m, struct wire_place *all)
 	}
 }
 
-static void strangers_of_other_nodes_are_turned_away(void **state)
+TEST("strangers of other nodes are turned away")
 {
 	uint32_t i;
 
-	(void)state;
 	on_nodes("127.0.0.1");
 	member[0].change_places = crowd_in;
 	run(4);
@@ -752,11 +736,10 @@ static void say_nothing(const struct wire_place *all)
 	usleep(200000);
 }
 
-static void strangers_of_other_nodes_leave_room_for_those_of_this_one(void **state)
+TEST("strangers of other nodes leave room for this node's ranks")
 {
 	uint32_t i;
 
-	(void)state;
 	on_nodes("127.0.0.1");
 	member[3].before_it_joins = say_nothing;
 	run(4);
@@ -765,9 +748,8 @@ static void strangers_of_other_nodes_leave_room_for_those_of_this_one(void **sta
 		came_to(i, 0, "");
 }
 
-static void an_error_may_be_any_number(void **state)
+TEST("an error may be any number")
 {
-	(void)state;
 	member[0].change = odd_error;
 	run(2);
 	came_to(0, -EPIPE, "rank 1 cannot join: Unknown error -1");
@@ -795,12 +777,11 @@ static void intrude(struct member *m, struct wire_record *all)
 }
 
 /* Another user's processes find the socket's name. They have no part in what follows. */
-static void other_users_are_turned_away(void **state)
+TEST("other users are turned away")
 {
 	uint32_t i;
 	char byte;
 
-	(void)state;
 	member[0].change = intrude;
 	run(3);
 	for (i = 0; i < 3; i++)
@@ -811,7 +792,7 @@ static void other_users_are_turned_away(void **state)
 	}
 }
 
-static void nodes_are_numbered_by_their_first_ranks(void **state)
+TEST("nodes are numbered by their first ranks")
 {
 	static const uint64_t net[] = { 7, 7, 5, 7, 9 };
 	static const uint8_t node[] = { 0, 0, 1, 0, 2 };
@@ -819,43 +800,10 @@ static void nodes_are_numbered_by_their_first_ranks(void **state)
 	struct comm_record records[5];
 	uint32_t i;
 
-	(void)state;
 	memset(records, 0, sizeof(records));
 	for (i = 0; i < 5; i++)
 		records[i].node.net = net[i];
 	comm_number_nodes(&comm, records);
 	assert_memory_equal(comm.node, node, sizeof(node));
 	assert_int_equal(comm.here, 1 | 2 | 8);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(all_ranks_join_and_exchange_messages),
-		TEST(the_environment_is_not_read),
-		TEST(wrong_arguments_reach_no_all_gather),
-		TEST(all_fail_as_the_all_gather_does),
-		TEST(ranks_see_that_one_has_no_records),
-		TEST(an_all_gather_may_be_slow),
-		TEST(a_rank_that_is_late_is_named),
-		TEST(a_rank_that_cannot_join_says_so),
-		TEST(wrong_records_are_refused),
-		TEST(ranks_of_several_nodes_meet),
-		TEST(another_node_may_be_busy),
-		TEST(a_rank_without_an_address_says_so),
-		TEST(a_node_is_a_kernel_and_a_network),
-		TEST(nodes_are_numbered_by_their_first_ranks),
-		TEST(a_name_is_taken_once),
-		TEST(a_place_is_an_address_of_its_family),
-		TEST(wrong_places_are_refused),
-		TEST(who_does_not_know_the_secret_is_turned_away),
-		TEST(strangers_of_other_nodes_are_turned_away),
-		TEST(strangers_of_other_nodes_leave_room_for_those_of_this_one),
-		TEST(an_error_may_be_any_number),
-		TEST(other_users_are_turned_away),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include "common/numeric.c"
 #include "gemm/reference.c"
 #include "gemm/shared.c"
+#include "test.h"
 
 /* ------------------------------------------------------------------ options */
 
@@ -29,9 +30,8 @@
 		assert_null(strchr(why, '\n'));                                 \
 	} while (0)
 
-static void options_have_limits(void **state)
+TEST("options have limits")
 {
-	(void)state;
 	CHECK(0, (void)0);
 	CHECK(-EINVAL, cfg.ranks = 1);
 	CHECK(-EINVAL, cfg.ranks = 33);
@@ -66,12 +66,11 @@ static void options_have_limits(void **state)
 	CHECK(-EINVAL, cfg.wait = (enum gemm_wait)3);
 }
 
-static void a_large_tile_is_the_chunk(void **state)
+TEST("a large tile is the chunk")
 {
 	struct gemm_config cfg;
 	char why[64];
 
-	(void)state;
 	gemm_defaults(&cfg);
 	cfg.ranks = 16;
 	cfg.n = 20;
@@ -84,11 +83,10 @@ static void a_large_tile_is_the_chunk(void **state)
 
 /* ----------------------------------------------------------------- schedule */
 
-static void schedule_is_staggered(void **state)
+TEST("the schedule is staggered")
 {
 	uint32_t order[GEMM_MAX_RANKS], ranks, rank, i, seen;
 
-	(void)state;
 	for (ranks = 2; ranks <= GEMM_MAX_RANKS; ranks++) {
 		for (rank = 0; rank < ranks; rank++) {
 			gemm_schedule(rank, ranks, order);
@@ -108,12 +106,11 @@ static void schedule_is_staggered(void **state)
 }
 
 /* The ring needs grants for the remote and dma chunks, and for no others. */
-static void grants_are_what_the_ring_needs(void **state)
+TEST("grants are what the ring needs")
 {
 	uint32_t ranks, rank, chunk, next;
 	uint64_t needed;
 
-	(void)state;
 	for (ranks = 2; ranks <= GEMM_MAX_RANKS; ranks++) {
 		for (rank = 0; rank < ranks; rank++) {
 			next = (rank + 1) % ranks;
@@ -127,14 +124,13 @@ static void grants_are_what_the_ring_needs(void **state)
 	}
 }
 
-static void chunks_do_not_overlap(void **state)
+TEST("chunks do not overlap")
 {
 	struct t3_segment_desc desc;
 	struct gemm_layout layout;
 	struct gemm_config cfg;
 	uint32_t chunk;
 
-	(void)state;
 	gemm_defaults(&cfg);
 	cfg.m = 12;
 	cfg.n = 7;
@@ -157,7 +153,7 @@ static void chunks_do_not_overlap(void **state)
 
 /* ------------------------------------------------------------------- inputs */
 
-static void inputs_do_not_depend_on_the_slice(void **state)
+TEST("inputs do not depend on the slice")
 {
 	struct input_slice slice = {
 		.dtype = DRM_T3_F16,
@@ -171,7 +167,6 @@ static void inputs_do_not_depend_on_the_slice(void **state)
 	float whole[60], part[4], again[60];
 	uint32_t i;
 
-	(void)state;
 	input_fill(&slice, whole);
 	slice.row = 2;
 	slice.rows = 2;
@@ -193,7 +188,7 @@ static void inputs_do_not_depend_on_the_slice(void **state)
 	}
 }
 
-static void bf16_inputs_are_exact(void **state)
+TEST("bf16 inputs are exact")
 {
 	struct input_slice slice = {
 		.dtype = DRM_T3_BF16,
@@ -205,7 +200,6 @@ static void bf16_inputs_are_exact(void **state)
 	float values[1000];
 	uint32_t i;
 
-	(void)state;
 	input_fill(&slice, values);
 	for (i = 0; i < 1000; i++)
 		assert_true(f32_from_bf16(bf16_from_f32(values[i])) == values[i]);
@@ -213,12 +207,11 @@ static void bf16_inputs_are_exact(void **state)
 
 /* ------------------------------------------------------------------ results */
 
-static void large_jobs_keep_first_and_last(void **state)
+TEST("large jobs keep first and last")
 {
 	struct gemm_config cfg;
 	struct gemm_shared *shared;
 
-	(void)state;
 	gemm_defaults(&cfg);
 	cfg.iterations = 1025; /* of 256 KiB */
 	shared = shared_create(&cfg);
@@ -237,20 +230,18 @@ static void large_jobs_keep_first_and_last(void **state)
 	shared_destroy(shared);
 }
 
-static void hash_is_fnv1a(void **state)
+TEST("the hash is FNV-1a")
 {
-	(void)state;
 	assert_true(fnv1a(FNV_START, "", 0) == 0xcbf29ce484222325ull);
 	assert_true(fnv1a(FNV_START, "a", 1) == 0xaf63dc4c8601ec8cull);
 	assert_true(fnv1a(FNV_START, "foobar", 6) == 0x85944171f73967e8ull);
 }
 
-static void bound_grows_with_everything(void **state)
+TEST("the bound grows with everything")
 {
 	struct gemm_config cfg;
 	double small;
 
-	(void)state;
 	gemm_defaults(&cfg);
 	small = reference_bound(&cfg, 1);
 	assert_true(small > 66 * 0x1p-24 && small < 80 * 0x1p-24);
@@ -262,22 +253,4 @@ static void bound_grows_with_everything(void **state)
 	assert_true(reference_bound(&cfg, 0) == 0);
 	cfg.dtype = DRM_T3_F16;
 	assert_true(reference_bound(&cfg, 0) == 4 * 0x1p-25);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_have_limits),
-		cmocka_unit_test(a_large_tile_is_the_chunk),
-		cmocka_unit_test(schedule_is_staggered),
-		cmocka_unit_test(grants_are_what_the_ring_needs),
-		cmocka_unit_test(chunks_do_not_overlap),
-		cmocka_unit_test(inputs_do_not_depend_on_the_slice),
-		cmocka_unit_test(bf16_inputs_are_exact),
-		cmocka_unit_test(large_jobs_keep_first_and_last),
-		cmocka_unit_test(hash_is_fnv1a),
-		cmocka_unit_test(bound_grows_with_everything),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "t3.h"
+#include "test.h"
 
 static const struct t3_segment_desc plain = {
 	.segment = 3,
@@ -24,11 +25,10 @@ static const struct t3_segment_desc plain = {
 	.tile_row_bytes = 16,
 };
 
-static void tiles_of_a_ragged_segment(void **state)
+TEST("a ragged segment has its tiles in order")
 {
 	struct t3_tile tile;
 
-	(void)state;
 	assert_int_equal(t3_desc_tiles(&plain), 9);
 	assert_int_equal(t3_desc_tile(&plain, 0, &tile), 0);
 	assert_int_equal(tile.row, 0);
@@ -69,7 +69,7 @@ static void check_cover(const struct t3_segment_desc *desc)
 	assert_int_equal(bytes, (uint64_t)desc->rows * desc->row_bytes);
 }
 
-static void tiles_cover_the_segment(void **state)
+TEST("tiles cover the segment")
 {
 	static const uint32_t sizes[][4] = {
 		{ 1, 4, 1, 4 },	 { 7, 60, 3, 16 }, { 8, 64, 8, 64 },
@@ -78,7 +78,6 @@ static void tiles_cover_the_segment(void **state)
 	struct t3_segment_desc desc = plain;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		desc.rows = sizes[i][0];
 		desc.row_bytes = sizes[i][1];
@@ -90,11 +89,10 @@ static void tiles_cover_the_segment(void **state)
 	}
 }
 
-static void locate_refuses_what_is_outside(void **state)
+TEST("a place outside has no tile")
 {
 	uint64_t index = 77;
 
-	(void)state;
 	assert_int_equal(t3_desc_locate(&plain, 10, 0, &index), -ERANGE);
 	assert_int_equal(t3_desc_locate(&plain, 0, 44, &index), -ERANGE);
 	assert_int_equal(t3_desc_locate(NULL, 0, 0, &index), -EINVAL);
@@ -116,9 +114,8 @@ static void locate_refuses_what_is_outside(void **state)
 		assert_int_equal(t3_desc_check(&good), 0); \
 	} while (0)
 
-static void check_knows_each_limit(void **state)
+TEST("the check knows each limit")
 {
-	(void)state;
 	assert_int_equal(t3_desc_check(&plain), 0);
 	assert_int_equal(t3_desc_check(NULL), -EINVAL);
 	ACCEPTED(segment, 63);
@@ -151,11 +148,10 @@ static void check_knows_each_limit(void **state)
 }
 
 /* Any numbers: the check must not overflow. */
-static void bytes_are_only_stored(void **state)
+TEST("bytes are only stored")
 {
 	struct t3_segment_desc desc = plain;
 
-	(void)state;
 	for (desc.dtype = DRM_T3_U8; desc.dtype <= DRM_T3_I8; desc.dtype++) {
 		desc.offset = 67;
 		desc.row_bytes = 43;
@@ -168,11 +164,10 @@ static void bytes_are_only_stored(void **state)
 	}
 }
 
-static void a_tile_holds_at_most_a_mebibyte(void **state)
+TEST("a tile holds at most a mebibyte")
 {
 	struct t3_segment_desc desc = plain;
 
-	(void)state;
 	desc.rows = 2048;
 	desc.row_bytes = 4096;
 	desc.pitch = 4096;
@@ -186,9 +181,8 @@ static void a_tile_holds_at_most_a_mebibyte(void **state)
 	assert_int_equal(t3_desc_check(&desc), -EINVAL);
 }
 
-static void element_sizes(void **state)
+TEST("each type has its size")
 {
-	(void)state;
 	assert_int_equal(t3_dtype_bytes(DRM_T3_I32), 4);
 	assert_int_equal(t3_dtype_bytes(DRM_T3_F32), 4);
 	assert_int_equal(t3_dtype_bytes(DRM_T3_F16), 2);
@@ -197,19 +191,4 @@ static void element_sizes(void **state)
 	assert_int_equal(t3_dtype_bytes(DRM_T3_I8), 1);
 	assert_int_equal(t3_dtype_bytes(DRM_T3_I8 + 1), 0);
 	assert_int_equal(t3_dtype_bytes(UINT32_MAX), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tiles_of_a_ragged_segment),
-		cmocka_unit_test(tiles_cover_the_segment),
-		cmocka_unit_test(locate_refuses_what_is_outside),
-		cmocka_unit_test(check_knows_each_limit),
-		cmocka_unit_test(bytes_are_only_stored),
-		cmocka_unit_test(a_tile_holds_at_most_a_mebibyte),
-		cmocka_unit_test(element_sizes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,14 @@
 #include "test_lib_kernel.h"
 
 #include "device/device.h"
+#include "test.h"
 
 /* ------------------------------------------------------------------- devices */
 
-static void open_checks_the_driver(void **state)
+T3_TEST("opening a device checks its driver")
 {
 	struct t3_device *other = NULL;
 
-	(void)state;
 	kernel.major = T3_DRIVER_MAJOR + 1;
 	assert_int_equal(t3_device_open_fd(kernel.node, &other), -EPROTO);
 	kernel.major = T3_DRIVER_MAJOR;
@@ -29,20 +29,18 @@ static void open_checks_the_driver(void **state)
 	assert_int_equal(t3_device_open_rank(0, 0, NULL), -EINVAL);
 }
 
-static void descriptors_close_on_exec(void **state)
+T3_TEST("descriptors close on exec")
 {
-	(void)state;
 	assert_int_not_equal(t3_device_fd(dev), kernel.node);
 	assert_true(fcntl(t3_device_fd(dev), F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(t3_device_fd(NULL), -EINVAL);
 }
 
-static void info_clears_what_is_not_answered(void **state)
+T3_TEST("the information clears what is not answered")
 {
 	struct drm_t3_device_info info;
 	struct drm_t3_counters counters;
 
-	(void)state;
 	memset(&info, 0xff, sizeof(info));
 	assert_int_equal(t3_device_info(dev, &info), 0);
 	assert_int_equal(ASKED(drm_t3_query)->type, DRM_T3_QUERY_DEVICE);
@@ -60,12 +58,11 @@ static void info_clears_what_is_not_answered(void **state)
 	assert_int_equal(t3_device_info(dev, &info), -ENODEV);
 }
 
-static void an_empty_list_is_no_error(void **state)
+T3_TEST("an empty list is no error")
 {
 	struct t3_device_list *list = NULL;
 	int ret = t3_device_list(&list);
 
-	(void)state;
 	assert_true(ret == 0 || ret == -ENOSYS);
 	assert_null(t3_device_list_get(list, 1000));
 	assert_null(t3_device_list_get(NULL, 0));
@@ -77,12 +74,11 @@ static void an_empty_list_is_no_error(void **state)
 
 /* ------------------------------------------------------------------- buffers */
 
-static void buffers(void **state)
+T3_TEST("buffers ask for each field")
 {
 	struct t3_buffer *other = NULL;
 	void *ptr = NULL, *again = NULL;
 
-	(void)state;
 	assert_int_equal(t3_buffer_size(buffer), 8192);
 	assert_int_equal(t3_buffer_size(NULL), 0);
 	kernel.error = ENOMEM;
@@ -105,12 +101,11 @@ static void buffers(void **state)
 	t3_buffer_destroy(NULL);
 }
 
-static void host_buffers(void **state)
+T3_TEST("host buffers ask for each field")
 {
 	struct t3_buffer *host = NULL;
 	void *ptr;
 
-	(void)state;
 	assert_int_equal(t3_buffer_create_host(dev, 5000, &host), 0);
 	assert_int_equal(ASKED(drm_t3_bo_create)->flags, DRM_T3_BO_HOST);
 	assert_int_equal(ASKED(drm_t3_bo_create)->size, 5000);
@@ -128,13 +123,12 @@ static void host_buffers(void **state)
 }
 
 /* A memfd has a size, like a dma-buf. */
-static void shared_buffers(void **state)
+T3_TEST("shared buffers keep descriptor and size")
 {
 	const struct drm_prime_handle *asked = ASKED(drm_prime_handle);
 	struct t3_buffer *other = NULL;
 	int fd = -1;
 
-	(void)state;
 	assert_int_equal(t3_buffer_export(buffer, &fd), 0);
 	assert_int_equal(fd, 79);
 	assert_int_equal(asked->handle, 11);
@@ -162,12 +156,11 @@ static void shared_buffers(void **state)
 
 /* -------------------------------------------------------------------- spaces */
 
-static void spaces_map_their_pages(void **state)
+T3_TEST("spaces map their pages")
 {
 	struct t3_buffer foreign = *buffer;
 	struct t3_space *other = NULL;
 
-	(void)state;
 	assert_int_equal(t3_space_size(space), SPACE_BYTES);
 	*(volatile uint32_t *)t3_space_aperture(space) = 0x01020304;
 	assert_memory_equal(kernel.memory + AT_APERTURE, "\4\3\2\1", 4);
@@ -211,11 +204,10 @@ static void check_map(uint32_t kind)
 	assert_int_equal(map->tile_row_bytes, 16);
 }
 
-static void segments_pass_every_field(void **state)
+T3_TEST("segments pass every field")
 {
 	const struct drm_t3_segment_map *map = ASKED(drm_t3_segment_map);
 
-	(void)state;
 	assert_int_equal(t3_local_map(space, &desc), 0);
 	check_map(DRM_T3_SEGMENT_LOCAL);
 	assert_int_equal(map->import | map->target_op | map->target_segment, 0);
@@ -234,13 +226,12 @@ static void segments_pass_every_field(void **state)
 	assert_int_equal(ASKED(drm_t3_segment_unmap)->segment, 5);
 }
 
-static void segments_of_several_targets(void **state)
+T3_TEST("segments of several targets pass their imports")
 {
 	const struct drm_t3_segment_map *map = ASKED(drm_t3_segment_map);
 	const uint32_t imports[] = { 42, 43 };
 	struct t3_target many = target;
 
-	(void)state;
 	assert_int_equal(t3_dma_map(space, &desc, &many), 0);
 	assert_int_equal(map->block_tiles | map->import_count | map->imports, 0);
 	many.block_tiles = 3;
@@ -260,11 +251,10 @@ static void segments_of_several_targets(void **state)
 	assert_int_equal(kernel.calls, 0);
 }
 
-static void bad_segments_do_not_reach_the_kernel(void **state)
+T3_TEST("bad segments do not reach the kernel")
 {
 	struct t3_segment_desc bad = desc;
 
-	(void)state;
 	bad.tile_rows = 0;
 	assert_int_equal(t3_local_map(space, &bad), -EINVAL);
 	assert_int_equal(t3_local_map(space, NULL), -EINVAL);
@@ -280,12 +270,11 @@ static void bad_segments_do_not_reach_the_kernel(void **state)
 	assert_int_equal(t3_unmap(space, 5), -ENOENT);
 }
 
-static void staging(void **state)
+T3_TEST("staging asks for each field")
 {
 	const struct drm_t3_segment_staging *a = ASKED(drm_t3_segment_staging);
 	struct t3_buffer other = *buffer;
 
-	(void)state;
 	assert_int_equal(t3_staging_bind(space, 5, buffer, 64, 512, 3), 0);
 	assert_int_equal(a->space, 21);
 	assert_int_equal(a->segment, 5);
@@ -304,12 +293,11 @@ static void staging(void **state)
 	assert_int_equal(t3_staging_bind(space, 5, &other, 64, 512, 3), -EOPNOTSUPP);
 }
 
-static void aperture_views_stay_inside(void **state)
+T3_TEST("aperture views stay inside")
 {
 	struct t3_segment_desc last = desc;
 	struct t3_view view;
 
-	(void)state;
 	assert_int_equal(t3_view_aperture(space, &desc, &view), 0);
 	assert_ptr_equal(view.base, (volatile unsigned char *)t3_space_aperture(space) + 128);
 	last.offset = SPACE_BYTES - 7 * 40 - 32;
@@ -327,13 +315,12 @@ static void aperture_views_stay_inside(void **state)
 
 /* -------------------------------------------------------------------- grants */
 
-static void grants(void **state)
+T3_TEST("grants ask for each field")
 {
 	struct t3_import_info info = { 0 };
 	uint32_t grant = 0, import = 0;
 	int fd = 0;
 
-	(void)state;
 	assert_int_equal(t3_grant_export(space, 1ull << 63, 2, &fd, &grant), 0);
 	assert_int_equal(ASKED(drm_t3_grant_export)->segment_mask, 1ull << 63);
 	assert_int_equal(ASKED(drm_t3_grant_export)->op_mask, 2);
@@ -366,14 +353,13 @@ static void grants(void **state)
 	assert_int_equal(t3_grant_release(NULL, 41), -EINVAL);
 }
 
-static void keys(void **state)
+T3_TEST("keys ask for each field")
 {
 	struct drm_t3_key inside = { .segment_mask = 6, .op_mask = 3, .rank = 2, .import = 9 };
 	struct t3_import_info info = { 0 };
 	uint32_t grant = 0, import = 0;
 	struct t3_key key;
 
-	(void)state;
 	assert_int_equal(t3_key_export(space, 0x81, 4, 8, &key, &grant), 0);
 	assert_int_equal(ASKED(drm_t3_key_export)->rank_mask, 0x81);
 	assert_int_equal(ASKED(drm_t3_key_export)->segment_mask, 4);
@@ -401,12 +387,11 @@ static void keys(void **state)
 	assert_int_equal(t3_key_import(space, &key, &import, &info), -EACCES);
 }
 
-static void descriptors_and_statistics(void **state)
+T3_TEST("descriptors and statistics ask for each field")
 {
 	struct drm_t3_space_stats stats;
 	int fd = -1;
 
-	(void)state;
 	assert_int_equal(t3_space_eventfd(space, 3, 9), 0);
 	assert_int_equal(ASKED(drm_t3_space_eventfd)->fd, 9);
 	assert_int_equal(ASKED(drm_t3_space_eventfd)->segment_mask, 3);
@@ -428,11 +413,10 @@ static void descriptors_and_statistics(void **state)
 	assert_int_equal(t3_segment_stats(NULL, 5, &stats), -EINVAL);
 }
 
-static void tiles(void **state)
+T3_TEST("tiles ask for each field")
 {
 	struct drm_t3_space_tile stats = { .tile = 99 };
 
-	(void)state;
 	assert_int_equal(t3_tile_stats(space, 5, 30, &stats), 0);
 	assert_int_equal(ASKED(drm_t3_space_tile)->space, 21);
 	assert_int_equal(ASKED(drm_t3_space_tile)->segment, 5);
@@ -469,12 +453,11 @@ static const char *words(const struct drm_t3_refusal *refusal)
 }
 
 /* This kernel's driver has no T3_REFUSAL, as an older one. */
-static void a_failed_ioctl_is_known(void **state)
+T3_TEST("a failed ioctl is known")
 {
 	struct drm_t3_refusal refusal = { .serial = 7 };
 	struct t3_buffer *none;
 
-	(void)state;
 	kernel.error = EDQUOT;
 	assert_int_equal(t3_buffer_create(dev, 4096, &none), -EDQUOT);
 	assert_int_equal(t3_refusal(-EINVAL, &refusal), -ENODATA);
@@ -489,12 +472,11 @@ static void a_failed_ioctl_is_known(void **state)
 	assert_int_equal(t3_refusal(-EDQUOT, NULL), -EINVAL);
 }
 
-static void a_wait_that_times_out_is_no_refusal(void **state)
+T3_TEST("a wait that times out is no refusal")
 {
 	struct drm_t3_refusal refusal;
 	struct drm_t3_space_stats stats;
 
-	(void)state;
 	kernel.error = ENOENT;
 	assert_int_equal(t3_segment_stats(space, 5, &stats), -ENOENT);
 	kernel.error = ETIMEDOUT;
@@ -523,7 +505,7 @@ static const struct bad_desc {
 #undef DESC
 };
 
-static void each_field_of_a_segment_is_named(void **state)
+T3_TEST("each field of a segment is named")
 {
 	const struct t3_segment_desc good = {
 		.op = DRM_T3_OP_ADD,
@@ -540,7 +522,6 @@ static void each_field_of_a_segment_is_named(void **state)
 	uint64_t serial = 0;
 	size_t i;
 
-	(void)state;
 	assert_int_equal(t3_desc_check(&good), 0);
 	for (i = 0; i < sizeof(bad_descs) / sizeof(bad_descs[0]); i++) {
 		bad = good;
@@ -562,7 +543,7 @@ static void each_field_of_a_segment_is_named(void **state)
 			    "t3_segment_desc.pitch is 60; allowed: row_bytes to DRM_T3_PITCH_MAX");
 }
 
-static void refusals_in_words(void **state)
+T3_TEST("refusals are put in words")
 {
 	struct drm_t3_refusal refusal = {
 		.error = EINVAL,
@@ -575,7 +556,6 @@ static void refusals_in_words(void **state)
 	};
 	char text[8] = "xxxxxxx";
 
-	(void)state;
 	assert_string_equal(words(&refusal),
 			    "drm_t3_copy.dst.offset is 65536 (0x10000); allowed: less");
 	refusal.index = 3;
@@ -594,33 +574,4 @@ static void refusals_in_words(void **state)
 	assert_int_equal(t3_refusal_text(&refusal, NULL, 0), 37);
 	assert_int_equal(t3_refusal_text(&refusal, NULL, 1), -EINVAL);
 	assert_int_equal(t3_refusal_text(NULL, text, sizeof(text)), -EINVAL);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		T3_TEST(open_checks_the_driver),
-		T3_TEST(descriptors_close_on_exec),
-		T3_TEST(info_clears_what_is_not_answered),
-		T3_TEST(an_empty_list_is_no_error),
-		T3_TEST(buffers),
-		T3_TEST(host_buffers),
-		T3_TEST(shared_buffers),
-		T3_TEST(spaces_map_their_pages),
-		T3_TEST(segments_pass_every_field),
-		T3_TEST(segments_of_several_targets),
-		T3_TEST(bad_segments_do_not_reach_the_kernel),
-		T3_TEST(staging),
-		T3_TEST(aperture_views_stay_inside),
-		T3_TEST(grants),
-		T3_TEST(keys),
-		T3_TEST(descriptors_and_statistics),
-		T3_TEST(tiles),
-		T3_TEST(a_failed_ioctl_is_known),
-		T3_TEST(a_wait_that_times_out_is_no_refusal),
-		T3_TEST(each_field_of_a_segment_is_named),
-		T3_TEST(refusals_in_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

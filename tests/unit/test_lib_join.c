@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "comm/private.h"
+#include "test.h"
 
 #define MANY  32u
 #define LONG  in_ms(20000)
@@ -49,11 +50,10 @@ int memfd_create(const char *name, unsigned int flags)
 	return (int)syscall(SYS_memfd_create, name, flags);
 }
 
-static int start(void **state)
+static int start(void)
 {
 	uint32_t i;
 
-	(void)state;
 	fds = count_fds();
 	name_new(dir, sizeof(dir), "test");
 	assert_non_null(mkdtemp(dir));
@@ -66,11 +66,10 @@ static int start(void **state)
 }
 
 /* The directory must be empty after a join. */
-static int stop(void **state)
+static int stop(void)
 {
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < MANY; i++)
 		t3_device_close(rank[i].dev);
 	close(gate[0]);
@@ -191,12 +190,14 @@ static int talk(struct t3_comm *comm)
 	return ret ? ret : t3_comm_barrier(comm, LONG);
 }
 
-static void all_ranks_join_and_exchange_messages(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
+TEST("all ranks join and exchange messages")
 {
 	static const uint32_t sizes[] = { 2, 3, 5, 32 };
 	uint32_t i, s;
 
-	(void)state;
 	for (s = 0; s < 4; s++) {
 		begin_all(sizes[s], LONG, talk);
 		end_all(sizes[s]);
@@ -213,12 +214,11 @@ static void *run_thread(void *r)
 }
 
 /* All ranks are in one process, where a leak of memory is found. */
-static void ranks_may_be_threads(void **state)
+TEST("ranks may be threads")
 {
 	pthread_t thread[5];
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 5; i++) {
 		set(i, 5, LONG, talk);
 		pthread_create(&thread[i], NULL, run_thread, (void *)(uintptr_t)i);
@@ -230,9 +230,8 @@ static void ranks_may_be_threads(void **state)
 }
 
 /* A rank could cut off what the others have mapped. */
-static void memory_that_cannot_be_sealed_is_not_shared(void **state)
+TEST("memory that cannot be sealed is not shared")
 {
-	(void)state;
 	unsealable = true;
 	begin_all(2, LONG, NULL);
 	unsealable = false;
@@ -244,11 +243,10 @@ static void memory_that_cannot_be_sealed_is_not_shared(void **state)
 }
 
 /* ulimit -f: a larger file would end the process by SIGXFSZ, without a sentence. */
-static void memory_beyond_the_limit_of_files_is_refused(void **state)
+TEST("memory beyond the limit of files is refused")
 {
 	struct rlimit before, low;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	low = before;
 	low.rlim_cur = T3_COMM_RANKS_MAX * sizeof(struct comm_rank_state) - 1;
@@ -280,11 +278,10 @@ static int meet_again(struct t3_comm *comm)
 	return ret;
 }
 
-static void a_directory_serves_again(void **state)
+TEST("a directory serves again")
 {
 	uint32_t i;
 
-	(void)state;
 	begin_all(4, LONG, meet_again);
 	end_all(4);
 	for (i = 0; i < 4; i++)
@@ -308,11 +305,10 @@ static int outlive_a_child(struct t3_comm *comm)
 	return ret ? ret : t3_comm_barrier(comm, LONG);
 }
 
-static void a_child_of_a_rank_ends_no_rank(void **state)
+TEST("a child of a rank ends no rank")
 {
 	uint32_t i;
 
-	(void)state;
 	begin_all(3, LONG, outlive_a_child);
 	end_all(3);
 	for (i = 0; i < 3; i++)
@@ -345,9 +341,8 @@ static int share_memory(struct t3_comm *comm)
 	return ret;
 }
 
-static void a_message_may_carry_a_descriptor(void **state)
+TEST("a message may carry a descriptor")
 {
-	(void)state;
 	begin_all(2, LONG, share_memory);
 	end_all(2);
 	came_to(0, 0, "");
@@ -365,9 +360,8 @@ static int check_descriptors(struct t3_comm *comm)
 	return talk(comm);
 }
 
-static void sockets_close_on_exec(void **state)
+TEST("sockets close on exec")
 {
-	(void)state;
 	begin_all(3, LONG, check_descriptors);
 	end_all(3);
 	came_to(0, 0, "");
@@ -376,11 +370,10 @@ static void sockets_close_on_exec(void **state)
 
 /* -------------------------------------------------------------- environment */
 
-static void the_environment_gives_rank_and_directory(void **state)
+TEST("the environment gives rank and directory")
 {
 	uint32_t i;
 
-	(void)state;
 	setenv("T3_COMM_DIR", dir, 1);
 	setenv("T3_RANKS", "2", 1);
 	for (i = 0; i < 2; i++) {
@@ -401,9 +394,8 @@ static void refused(int ret, const char *text)
 	assert_int_equal(outcome[0].lost_fds, 0);
 }
 
-static void a_wrong_environment_is_refused(void **state)
+TEST("a wrong environment is refused")
 {
-	(void)state;
 	set(0, 2, SHORT, NULL);
 	rank[0].desc.dir = NULL;
 	unsetenv("T3_COMM_DIR");
@@ -430,11 +422,10 @@ static void a_wrong_environment_is_refused(void **state)
 	refused(-EINVAL, "rank 2 is none of 2");
 }
 
-static void arguments_are_checked(void **state)
+TEST("arguments are checked")
 {
 	struct t3_comm *comm = NULL;
 
-	(void)state;
 	set(0, 1, SHORT, NULL);
 	refused(-EINVAL, "1 ranks: it takes 2 to 32");
 	rank[0].desc.ranks = 2;
@@ -455,11 +446,10 @@ static void arguments_are_checked(void **state)
 
 /* -------------------------------------------------------------------- ways */
 
-static void bad_directories_are_refused(void **state)
+TEST("bad directories are refused")
 {
 	char text[T3_COMM_TEXT_SIZE], path[128];
 
-	(void)state;
 	set(0, 2, in_ms(0), NULL);
 	rank[0].desc.dir = path;
 	snprintf(path, sizeof(path), "%s/none", dir);
@@ -475,12 +465,11 @@ static void bad_directories_are_refused(void **state)
 	chmod(dir, 0700);
 }
 
-static void missing_ranks_are_named(void **state)
+TEST("missing ranks are named")
 {
 	char text[T3_COMM_TEXT_SIZE];
 	int64_t begun = t3_deadline(0);
 
-	(void)state;
 	set(0, 5, in_ms(300), NULL);
 	set(3, 5, in_ms(300), NULL);
 	begin(0);
@@ -514,9 +503,8 @@ static void other_ranks_are_told(uint32_t ranks, int ret, const char *zero, cons
 		assert_true(outcome[i].ret < 0);
 }
 
-static void ranks_must_agree_on_fabric_and_number(void **state)
+TEST("ranks must agree on fabric and number")
 {
-	(void)state;
 	set(0, 2, LONG, NULL);
 	set(1, 3, LONG, NULL);
 	other_ranks_are_told(2, -EDOM, "rank 1 counts 3 ranks, this one 2",
@@ -590,16 +578,14 @@ static void the_others_see(bool killed, int (*others)(struct t3_comm *))
 	}
 }
 
-static void a_killed_rank_is_named(void **state)
+TEST("a killed rank is named")
 {
-	(void)state;
 	the_others_see(true, wait_in_barrier);
 	the_others_see(true, wait_for_ever);
 }
 
-static void a_rank_that_leaves_is_named(void **state)
+TEST("a rank that leaves is named")
 {
-	(void)state;
 	the_others_see(false, wait_in_barrier);
 	the_others_see(false, wait_for_ever);
 }
@@ -618,9 +604,8 @@ static int leave_a_child(struct t3_comm *comm)
 	return t3_comm_rank(comm) == 1 ? 0 : t3_comm_barrier(comm, in_ms(2000));
 }
 
-static void a_child_does_not_hide_that_a_rank_leaves(void **state)
+TEST("a child does not hide that a rank leaves")
 {
-	(void)state;
 	begin_all(2, LONG, leave_a_child);
 	end_all(2);
 	came_to(1, 0, "");
@@ -635,9 +620,8 @@ static int sleep_in_place(struct t3_comm *comm)
 				       : t3_comm_barrier(comm, SHORT);
 }
 
-static void a_sleeping_rank_is_named(void **state)
+TEST("a sleeping rank is named")
 {
-	(void)state;
 	begin_all(2, LONG, sleep_in_place);
 	end(0, 0);
 	came_to(0, -ETIMEDOUT, "rank 1 did not come to the barrier in time");
@@ -655,9 +639,8 @@ static int sleep_as_two(struct t3_comm *comm)
 }
 
 /* Rank 0 gives up first. Rank 1 sees that it ended, and why. */
-static void who_was_waited_for_is_named(void **state)
+TEST("the rank that was waited for is named")
 {
-	(void)state;
 	begin_all(3, LONG, sleep_as_two);
 	end(0, 0);
 	end(1, 0);
@@ -668,11 +651,10 @@ static void who_was_waited_for_is_named(void **state)
 }
 
 /* Three of four ranks have come. One of them is killed before the fourth comes. */
-static void a_rank_killed_while_joining_is_named(void **state)
+TEST("a rank killed while joining is named")
 {
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		set(i, 4, LONG, NULL);
 		begin(i);
@@ -695,11 +677,10 @@ static void a_rank_killed_while_joining_is_named(void **state)
 	came_to(2, 0, "");
 }
 
-static void a_rank_is_taken_once(void **state)
+TEST("a rank is taken once")
 {
 	char text[T3_COMM_TEXT_SIZE];
 
-	(void)state;
 	set(0, 2, LONG, talk);
 	begin(0);
 	while (count_entries(dir) < 3)
@@ -718,35 +699,9 @@ static void a_rank_is_taken_once(void **state)
 	came_to(1, 0, "");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(all_ranks_join_and_exchange_messages),
-		TEST(ranks_may_be_threads),
-		TEST(memory_that_cannot_be_sealed_is_not_shared),
-		TEST(memory_beyond_the_limit_of_files_is_refused),
-		TEST(a_directory_serves_again),
-		TEST(a_message_may_carry_a_descriptor),
-		TEST(sockets_close_on_exec),
-		TEST(the_environment_gives_rank_and_directory),
-		TEST(a_wrong_environment_is_refused),
-		TEST(arguments_are_checked),
-		TEST(bad_directories_are_refused),
-		TEST(missing_ranks_are_named),
-		TEST(ranks_must_agree_on_fabric_and_number),
-		TEST(a_killed_rank_is_named),
-		TEST(a_rank_that_leaves_is_named),
-		TEST(a_child_does_not_hide_that_a_rank_leaves),
-		TEST(a_child_of_a_rank_ends_no_rank),
-		TEST(a_sleeping_rank_is_named),
-		TEST(who_was_waited_for_is_named),
-		TEST(a_rank_killed_while_joining_is_named),
-		TEST(a_rank_is_taken_once),
-	};
-
 	outcome = mmap(NULL, MANY * sizeof(*outcome), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return outcome == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+	return outcome == MAP_FAILED ? 1 : test_run(NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #include "comm/private.h"
+#include "test.h"
 
 static char dir[64], judged[80], trap[64];
 static struct t3_device *dev[2];
@@ -27,9 +28,8 @@ uid_t geteuid(void)
 	return getuid();
 }
 
-static int start(void **state)
+static int start(void)
 {
-	(void)state;
 	fds = count_fds();
 	name_new(dir, sizeof(dir), "test");
 	name_new(trap, sizeof(trap), "trap");
@@ -43,9 +43,8 @@ static int start(void **state)
 }
 
 /* Both directories must be empty. */
-static int stop(void **state)
+static int stop(void)
 {
-	(void)state;
 	t3_device_close(dev[0]);
 	t3_device_close(dev[1]);
 	assert_int_equal(count_fds(), fds);
@@ -112,14 +111,16 @@ static void remove_rank(const char *in, uint32_t rank)
 	assert_int_equal(unlink(path), 0);
 }
 
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
 /*
  * Both ranks meet in the directory that the first one checked. The second one came by its new name.
  */
-static void ranks_meet_in_the_checked_directory(void **state)
+TEST("ranks meet in the checked directory")
 {
 	struct member first, second;
 
-	(void)state;
 	exchange = true;
 	begin(&first, 0, dir, in_ms(20000));
 	while (access(judged, F_OK))
@@ -132,12 +133,11 @@ static void ranks_meet_in_the_checked_directory(void **state)
 }
 
 /* A user's own file is not taken for what a killed rank has left. */
-static void an_ordinary_file_stays(void **state)
+TEST("an ordinary file stays")
 {
 	char path[128], text[200];
 	struct member m;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/rank-0", dir);
 	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	snprintf(text, sizeof(text), "%s/rank-0 is no socket, and its name is wanted for one", dir);
@@ -148,12 +148,11 @@ static void an_ordinary_file_stays(void **state)
 }
 
 /* The rank removes a stale file, and its own at the end, but no file of the other directory. */
-static void nothing_of_the_other_directory_is_touched(void **state)
+TEST("nothing of the other directory is touched")
 {
 	struct member m;
 	int listener;
 
-	(void)state;
 	leave_stale(dir, 1);
 	leave_stale(trap, 1);
 	listener = listen_at(trap, 0);
@@ -169,12 +168,11 @@ static void nothing_of_the_other_directory_is_touched(void **state)
 	assert_int_equal(count_entries(judged), 2);
 }
 
-static void a_symbolic_link_is_no_directory(void **state)
+TEST("a symbolic link is no directory")
 {
 	char link[80], text[T3_COMM_TEXT_SIZE];
 	struct member m;
 
-	(void)state;
 	snprintf(link, sizeof(link), "%s.link", dir);
 	assert_int_equal(symlink(dir, link), 0);
 	begin(&m, 0, link, in_ms(0));
@@ -184,13 +182,12 @@ static void a_symbolic_link_is_no_directory(void **state)
 }
 
 /* A rank that asked for the lock more than once has it no more than before. */
-static void a_locked_directory_is_not_entered(void **state)
+TEST("a locked directory is not entered")
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char text[T3_COMM_TEXT_SIZE];
 	struct member m;
 
-	(void)state;
 	assert_int_equal(flock(fd, LOCK_EX), 0);
 	begin(&m, 0, dir, in_ms(50));
 	snprintf(text, sizeof(text), "%s is locked by another process", dir);
@@ -199,13 +196,12 @@ static void a_locked_directory_is_not_entered(void **state)
 }
 
 /* A socket's address has 108 bytes. A path may be longer. */
-static void a_path_may_be_long(void **state)
+TEST("a path may be long")
 {
 	char deep[400];
 	struct member first, second;
 	int length = snprintf(deep, sizeof(deep), "%s/", dir);
 
-	(void)state;
 	memset(deep + length, 'd', 200);
 	deep[length + 200] = '\0';
 	assert_int_equal(mkdir(deep, 0700), 0);
@@ -214,20 +210,4 @@ static void a_path_may_be_long(void **state)
 	end(&first, 0, "");
 	end(&second, 0, "");
 	assert_int_equal(rmdir(deep), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(ranks_meet_in_the_checked_directory),
-		TEST(an_ordinary_file_stays),
-		TEST(nothing_of_the_other_directory_is_touched),
-		TEST(a_symbolic_link_is_no_directory),
-		TEST(a_locked_directory_is_not_entered),
-		TEST(a_path_may_be_long),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

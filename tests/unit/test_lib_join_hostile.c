@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #include "comm/private.h"
+#include "test.h"
 
 #define LONG in_ms(20000)
 
@@ -49,9 +50,8 @@ int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 	return ret;
 }
 
-static int start(void **state)
+static int start(void)
 {
-	(void)state;
 	fds = count_fds();
 	name_new(dir, sizeof(dir), "test");
 	assert_non_null(mkdtemp(dir));
@@ -61,9 +61,8 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int stop(void)
 {
-	(void)state;
 	t3_device_close(dev);
 	assert_int_equal(count_fds(), fds);
 	assert_int_equal(rmdir(dir), 0);
@@ -177,12 +176,14 @@ static void says(struct wire_hello hello, int ret, const char *text)
 
 #define STRANGER "a process that is no rank of libt3 has connected"
 
-static void wrong_hellos_are_refused(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
+TEST("wrong hellos are refused")
 {
 	static const char noise[600] = "GET / HTTP/1.0\r\n\r\n";
 	struct wire_hello hello = good_hello;
 
-	(void)state;
 	hears(noise, 18, 0, -EPROTO, STRANGER);
 	hears(noise, sizeof(noise), 0, -EPROTO, STRANGER);
 	hears(noise, 1, 0, -EPROTO, STRANGER);
@@ -203,14 +204,13 @@ static void wrong_hellos_are_refused(void **state)
 }
 
 /* A later version may have another size. */
-static void a_longer_hello_tells_its_version(void **state)
+TEST("a longer hello tells its version")
 {
 	struct {
 		struct wire_hello hello;
 		uint64_t more;
 	} next = { .hello = good_hello };
 
-	(void)state;
 	next.hello.version = 7;
 	next.hello.bytes = sizeof(next);
 	hears(&next, sizeof(next), 0, -EPROTO,
@@ -219,11 +219,10 @@ static void a_longer_hello_tells_its_version(void **state)
 	hears(&next, sizeof(next), 0, -EPROTO, "a hello of a wrong form");
 }
 
-static void wrong_ranks_are_refused(void **state)
+TEST("wrong ranks are refused")
 {
 	struct wire_hello hello = good_hello;
 
-	(void)state;
 	hello.rank = 0;
 	says(hello, -EPROTO, "a process says it is rank 0, where only 1 to 1 may be");
 	hello.rank = 2;
@@ -252,22 +251,20 @@ static void not_under_qemu_user(void)
 	}
 }
 
-static void descriptors_in_a_hello_are_closed(void **state)
+TEST("descriptors in a hello are closed")
 {
-	(void)state;
 	not_under_qemu_user();
 	hears(&good_hello, sizeof(good_hello), 1, -EPROTO, "a hello came with a descriptor");
 	hears(&good_hello, sizeof(good_hello), 2, -EPROTO, "a hello came with descriptors");
 	hears(&good_hello, sizeof(good_hello), 3, -EPROTO, "a hello came with descriptors");
 }
 
-static void a_rank_joins_once(void **state)
+TEST("a rank joins once")
 {
 	struct wire_hello hello = good_hello;
 	struct member m;
 	int first, second;
 
-	(void)state;
 	hello.ranks = 3;
 	begin(&m, 0, 3);
 	first = intrude(0);
@@ -283,7 +280,7 @@ static void a_rank_joins_once(void **state)
 }
 
 /* Rank 1 ends. The meeting is over for rank 2, and it hears because of whom. */
-static void all_that_have_joined_hear_who_ended(void **state)
+TEST("all that have joined hear which rank ended")
 {
 	static const uint32_t parting[] = { COMM_ABORT, 8, 1, 0 };
 	struct wire_hello hello = good_hello, answer;
@@ -291,7 +288,6 @@ static void all_that_have_joined_hear_who_ended(void **state)
 	struct member m;
 	int fd[2], i;
 
-	(void)state;
 	hello.ranks = 4;
 	begin(&m, 0, 4);
 	for (i = 0; i < 2; i++, hello.rank++, hello.device_rank++) {
@@ -307,12 +303,11 @@ static void all_that_have_joined_hear_who_ended(void **state)
 }
 
 /* Peers that connect and leave, or send nothing, do not disturb the join. */
-static void silence_is_no_error(void **state)
+TEST("silence is no error")
 {
 	struct member m[2];
 	int silent[5], i;
 
-	(void)state;
 	begin(&m[0], 0, 2);
 	for (i = 0; i < 100; i++)
 		close(intrude(0));
@@ -329,14 +324,13 @@ static void silence_is_no_error(void **state)
 
 /* ---------------------------------------------------------- a false lower rank */
 
-static void listeners_are_checked_too(void **state)
+TEST("listeners are checked too")
 {
 	struct sockaddr_un at = address(0);
 	struct wire_hello hello;
 	struct member m;
 	int listener, fd, i;
 
-	(void)state;
 	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
 	assert_int_equal(listen(listener, 1), 0);
@@ -364,13 +358,12 @@ static void listeners_are_checked_too(void **state)
 
 /* --------------------------------------------------------------- other users */
 
-static void other_users_are_refused(void **state)
+TEST("other users are refused")
 {
 	char text[T3_COMM_TEXT_SIZE];
 	struct member m;
 	int fd;
 
-	(void)state;
 	foreign_self = getuid() + 1;
 	begin(&m, 0, 2);
 	snprintf(text, sizeof(text), "%s belongs to user %u, not to user %u who runs this", dir,
@@ -420,14 +413,13 @@ static void takes(struct member *m, int fd, const void *data, size_t size, unsig
 	assert_int_equal(count_fds(), before);
 }
 
-static void wrong_messages_are_refused(void **state)
+TEST("wrong messages are refused")
 {
 	uint32_t frame[70] = { COMM_DATA, 4, 0 };
 	struct member m;
 	uint32_t word;
 	int fd;
 
-	(void)state;
 	not_under_qemu_user();
 	fd = become_member(&m);
 	takes(&m, fd, frame, 7, 0);
@@ -455,14 +447,13 @@ static void wrong_messages_are_refused(void **state)
 }
 
 /* Zero bytes mean the end. A descriptor that comes with them is closed. */
-static void an_empty_message_ends_the_connection(void **state)
+TEST("an empty message ends the connection")
 {
 	unsigned int before;
 	struct member m;
 	uint32_t word;
 	int fd, extra;
 
-	(void)state;
 	fd = become_member(&m);
 	before = count_fds();
 	send_fds(fd, &word, 0, 1);
@@ -473,14 +464,13 @@ static void an_empty_message_ends_the_connection(void **state)
 }
 
 /* The message is good, but this process has no room for its descriptor. */
-static void no_room_for_a_descriptor(void **state)
+TEST("a descriptor without room is closed, and the message counts")
 {
 	uint32_t frame[3] = { COMM_DATA, 4, 0 }, word;
 	struct rlimit before, none;
 	struct member m;
 	int fd, extra;
 
-	(void)state;
 	fd = become_member(&m);
 	send_fds(fd, frame, sizeof(frame), 1);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -494,14 +484,13 @@ static void no_room_for_a_descriptor(void **state)
 	t3_comm_destroy(m.comm);
 }
 
-static void false_causes_do_no_harm(void **state)
+TEST("false causes do no harm")
 {
 	static const uint32_t causes[] = { UINT32_MAX, 2, 3, 0xff, 0x100, 0x102, 0x7fff0021 };
 	struct member m;
 	uint32_t i;
 	int fd;
 
-	(void)state;
 	for (i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
 		fd = become_member(&m);
 		atomic_store(&m.comm->lines[1].cause, causes[i]);
@@ -538,11 +527,10 @@ static void gets_board(int board_fd)
 }
 
 /* Boards that could be cut below the mapping, or are too short. */
-static void memory_must_be_sealed(void **state)
+TEST("memory must be sealed")
 {
 	int board = memfd_create("board", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	(void)state;
 	assert_int_equal(ftruncate(board, T3_COMM_RANKS_MAX * sizeof(struct comm_rank_state)), 0);
 	gets_board(board);
 	assert_int_equal(ftruncate(board, 4096), 0);
@@ -550,21 +538,4 @@ static void memory_must_be_sealed(void **state)
 	gets_board(board);
 	close(board);
 	gets_board(0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(wrong_hellos_are_refused),	  TEST(a_longer_hello_tells_its_version),
-		TEST(wrong_ranks_are_refused),	  TEST(descriptors_in_a_hello_are_closed),
-		TEST(a_rank_joins_once),	  TEST(silence_is_no_error),
-		TEST(listeners_are_checked_too),  TEST(other_users_are_refused),
-		TEST(wrong_messages_are_refused), TEST(false_causes_do_no_harm),
-		TEST(memory_must_be_sealed),	  TEST(an_empty_message_ends_the_connection),
-		TEST(no_room_for_a_descriptor),	  TEST(all_that_have_joined_hear_who_ended),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,9 +196,8 @@ static inline void set_state(uint32_t state, uint32_t epoch)
 	events()->state = (uint64_t)state << 32 | epoch;
 }
 
-static inline int start(void **state)
+static inline int start(void)
 {
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	strcpy(kernel.name, "t3");
 	kernel.major = T3_DRIVER_MAJOR;
@@ -214,9 +213,8 @@ static inline int start(void **state)
 	return 0;
 }
 
-static inline int stop(void **state)
+static inline int stop(void)
 {
-	(void)state;
 	assert_int_equal(t3_space_destroy(space), 0);
 	t3_buffer_destroy(buffer);
 	t3_device_close(dev);
@@ -248,6 +246,6 @@ static const struct t3_target target = {
 	.col = 8,
 };
 
-#define T3_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define T3_TEST(sentence) TEST_WITH(sentence, start, stop)
 
 #endif /* TEST_LIB_KERNEL_H */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "t3.h"
+#include "test.h"
 
 /* Each value up to the last has its own name. The next one has none. */
 static void check_words(const char *(*name)(uint32_t), uint32_t first, uint32_t last)
@@ -26,9 +27,8 @@ static void check_words(const char *(*name)(uint32_t), uint32_t first, uint32_t 
 		assert_string_equal(name(0), "unknown");
 }
 
-static void every_value_has_a_word(void **state)
+TEST("every value has a word")
 {
-	(void)state;
 	check_words(t3_state_name, DRM_T3_SPACE_IDLE, DRM_T3_SPACE_DEAD);
 	check_words(t3_fault_name, DRM_T3_FAULT_NONE, DRM_T3_FAULT_POISON);
 	check_words(t3_nak_name, DRM_T3_NAK_NONE, DRM_T3_NAK_KEY_LIMIT);
@@ -39,9 +39,8 @@ static void every_value_has_a_word(void **state)
 	check_words(t3_counter_name, 0, T3_DEVICE_COUNTER_COUNT - 1);
 }
 
-static void some_words(void **state)
+TEST("words are those of the manual")
 {
-	(void)state;
 	assert_string_equal(t3_state_name(DRM_T3_SPACE_FAULTED), "faulted");
 	assert_string_equal(t3_fault_name(DRM_T3_FAULT_PEER_DEAD), "peer-dead");
 	assert_string_equal(t3_nak_name(DRM_T3_NAK_OVERSHOOT), "overshoot");
@@ -53,17 +52,16 @@ static void some_words(void **state)
 }
 
 /* `t3 stat` prints them in a column of 18. */
-static void counters_fit_in_a_column(void **state)
+TEST("counters fit in a column")
 {
 	uint32_t counter;
 
-	(void)state;
 	for (counter = 0; counter < T3_DEVICE_COUNTER_COUNT; counter++)
 		if (strlen(t3_counter_name(counter)) > 18)
 			fail_msg("%s has more than 18 characters", t3_counter_name(counter));
 }
 
-static void a_fault_in_words(void **state)
+TEST("a fault is put in words")
 {
 	struct drm_t3_fault fault = {
 		.kind = DRM_T3_FAULT_REJECTED,
@@ -77,7 +75,6 @@ static void a_fault_in_words(void **state)
 	char text[160], tight[9];
 	int length;
 
-	(void)state;
 	length = t3_fault_text(&fault, text, sizeof(text));
 	assert_string_equal(text, "fault rejected by the target: epoch, segment 2, tile 7, "
 				  "offset 0x1f0 in epoch 9, from or to rank 3");
@@ -93,16 +90,4 @@ static void a_fault_in_words(void **state)
 	assert_string_equal(text, "fault peer-poison in epoch 9, from or to rank 3");
 	assert_int_equal(t3_fault_text(NULL, text, sizeof(text)), -EINVAL);
 	assert_int_equal(t3_fault_text(&fault, NULL, 8), -EINVAL);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_value_has_a_word),
-		cmocka_unit_test(some_words),
-		cmocka_unit_test(counters_fit_in_a_column),
-		cmocka_unit_test(a_fault_in_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

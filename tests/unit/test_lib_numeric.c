@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/numeric.c"
+#include "test.h"
 
 #if defined(__FLT16_MAX__)
 static uint16_t native_bits(_Float16 value)
@@ -20,14 +21,13 @@ static uint16_t native_bits(_Float16 value)
 }
 
 /* Every f32 whose low 12 bits are a few patterns: all results, ties and both sides of ties. */
-static void f16_as_the_compiler_rounds(void **state)
+TEST("f16 rounds as the compiler does")
 {
 	static const uint32_t low[] = { 0, 1, 0x7ff, 0x800, 0x801, 0xfff };
 	uint32_t high, bits;
 	uint16_t expected;
 	size_t i;
 
-	(void)state;
 	for (high = 0; high < 1u << 20; high++) {
 		for (i = 0; i < sizeof(low) / sizeof(*low); i++) {
 			bits = high << 12 | low[i];
@@ -41,13 +41,12 @@ static void f16_as_the_compiler_rounds(void **state)
 	}
 }
 
-static void f16_values_as_the_compiler_has_them(void **state)
+TEST("f16 has the compiler's values")
 {
 	uint32_t bits, mine;
 	_Float16 half;
 	uint16_t raw;
 
-	(void)state;
 	for (bits = 0; bits < 1u << 16; bits++) {
 		if ((bits & 0x7fffu) > 0x7c00u)
 			continue;
@@ -59,11 +58,10 @@ static void f16_values_as_the_compiler_has_them(void **state)
 }
 #endif
 
-static void f16_round_trip(void **state)
+TEST("f16 survives a round trip")
 {
 	uint32_t bits;
 
-	(void)state;
 	for (bits = 0; bits < 1u << 16; bits++) {
 		if ((bits & 0x7fffu) <= 0x7c00u)
 			assert_int_equal(f16_from_f32(f32_from_f16((uint16_t)bits)), bits);
@@ -89,13 +87,12 @@ static void check_nearest_bf16(uint32_t bits)
 	assert_int_equal(bf16_from_f32(float_of(bits)), expected >> 16);
 }
 
-static void bf16_is_correctly_rounded(void **state)
+TEST("bf16 is correctly rounded")
 {
 	static const uint32_t low[] = { 0, 1, 0x7fff, 0x8000, 0x8001, 0xffff };
 	uint32_t high;
 	size_t i;
 
-	(void)state;
 	for (high = 0; high < 1u << 16; high++) {
 		if ((high & 0x7fffu) >= 0x7f80u)
 			continue;
@@ -104,9 +101,8 @@ static void bf16_is_correctly_rounded(void **state)
 	}
 }
 
-static void special_values(void **state)
+TEST("special values convert as documented")
 {
-	(void)state;
 	assert_int_equal(f16_from_f32(NAN), 0x7e00);
 	assert_int_equal(f16_from_f32(-NAN), 0x7e00);
 	assert_int_equal(bf16_from_f32(-NAN), 0x7fc0);
@@ -124,9 +120,8 @@ static void special_values(void **state)
 	assert_int_equal(bits_of(f32_from_bf16(0x3f80)), 0x3f800000);
 }
 
-static void additions(void **state)
+TEST("additions round as the type does")
 {
-	(void)state;
 	assert_int_equal(element_add(DRM_T3_I32, 0x7fffffffu, 1), 0x80000000u);
 	assert_int_equal(element_add(DRM_T3_F32, 0x80000000u, 0), 0);
 	assert_int_equal(element_add(DRM_T3_F32, bits_of(1.0f), bits_of(0x1p-24f)), bits_of(1.0f));
@@ -138,28 +133,10 @@ static void additions(void **state)
 	assert_int_equal(element_add(DRM_T3_F32, F32_INF, F32_INF | 0x80000000u), F32_QNAN);
 }
 
-static void roundoffs(void **state)
+TEST("each type has its roundoff")
 {
-	(void)state;
 	assert_true(element_roundoff(DRM_T3_F32) == ldexp(1, -24));
 	assert_true(element_roundoff(DRM_T3_F16) == ldexp(1, -11));
 	assert_true(element_roundoff(DRM_T3_BF16) == ldexp(1, -8));
 	assert_true(element_roundoff(DRM_T3_I32) == 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#if defined(__FLT16_MAX__)
-		cmocka_unit_test(f16_as_the_compiler_rounds),
-		cmocka_unit_test(f16_values_as_the_compiler_has_them),
-#endif
-		cmocka_unit_test(f16_round_trip),
-		cmocka_unit_test(bf16_is_correctly_rounded),
-		cmocka_unit_test(special_values),
-		cmocka_unit_test(additions),
-		cmocka_unit_test(roundoffs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libt3: the device of a rank, on a machine with two fabrics. */
 #include "test_lib_fabric.h"
+#include "test.h"
 
 #define OTHER 0xfab2ull
 
@@ -37,11 +38,10 @@ const struct t3_device_entry *t3_device_list_get(const struct t3_device_list *li
 	return index < 3 ? &entry[index] : NULL;
 }
 
-static int start(void **state)
+static int start(void)
 {
 	int i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		dev[i] = device_new(i < 2 ? FABRIC : OTHER, i % 2);
 		snprintf(entry[i].node, sizeof(entry[i].node), "/proc/self/fd/%d",
@@ -51,11 +51,10 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int stop(void)
 {
 	int i;
 
-	(void)state;
 	for (i = 0; i < 3; i++)
 		t3_device_close(dev[i]);
 	return 0;
@@ -83,9 +82,11 @@ static void refused(uint64_t fabric, uint32_t rank, int ret)
 	assert_int_equal(count_fds(), fds);
 }
 
-static void the_caller_names_the_fabric(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
+TEST("the caller names the fabric")
 {
-	(void)state;
 	refused(0, 0, -ENOTUNIQ);
 	opens(0, 1, FABRIC);
 	opens(FABRIC, 0, FABRIC);
@@ -93,9 +94,8 @@ static void the_caller_names_the_fabric(void **state)
 	refused(OTHER, 1, -ENODEV);
 }
 
-static void the_environment_names_the_default_fabric(void **state)
+TEST("the environment names the default fabric")
 {
-	(void)state;
 	setenv("T3_FABRIC", "0xfab2", 1);
 	opens(0, 0, OTHER);
 	refused(0, 1, -ENODEV);
@@ -109,16 +109,15 @@ static void the_environment_names_the_default_fabric(void **state)
 }
 
 /* Others' devices are looked for all the same. Without a match there is the reason. */
-static void a_node_that_cannot_be_opened_is_passed_over(void **state)
+TEST("a node that cannot be opened is passed over")
 {
-	(void)state;
 	strcpy(entry[0].node, "/nowhere");
 	opens(0, 0, OTHER);
 	opens(FABRIC, 1, FABRIC);
 	refused(FABRIC, 0, -ENOENT);
 }
 
-static void another_text_is_no_fabric(void **state)
+TEST("another text is no fabric")
 {
 	static const char *const bad[] = {
 		"",	"0",	"0x",	"0x0",	 "64178",
@@ -127,7 +126,6 @@ static void another_text_is_no_fabric(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		setenv("T3_FABRIC", bad[i], 1);
 		refused(0, 1, -EINVAL);
@@ -135,18 +133,4 @@ static void another_text_is_no_fabric(void **state)
 	}
 	setenv("T3_FABRIC", "0xFFFFFFFFFFFFFFFF", 1);
 	refused(0, 1, -ENODEV);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(the_caller_names_the_fabric),
-		TEST(the_environment_names_the_default_fabric),
-		TEST(a_node_that_cannot_be_opened_is_passed_over),
-		TEST(another_text_is_no_fabric),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,9 +57,9 @@ static void *run_hardware(void *none)
 	return NULL;
 }
 
-static int start_all(void **state)
+static int start_all(void)
 {
-	int ret = start(state);
+	int ret = start();
 
 	memset(&call, 0, sizeof(call));
 	over = frozen = false;
@@ -67,11 +67,11 @@ static int start_all(void **state)
 	return ret;
 }
 
-static int stop_all(void **state)
+static int stop_all(void)
 {
 	over = true;
 	pthread_join(hardware, NULL);
-	return stop(state);
+	return stop();
 }
 
 /* ---------------------------------------------------------------------- calls */
@@ -137,13 +137,14 @@ static void got(uint32_t r, uint32_t at, uint32_t from, uint32_t count, uint32_t
 		assert_int_equal(call.out[r][bytes], SENTINEL);
 }
 
+#define PLAN_TEST(sentence) TEST_WITH(sentence, start_all, stop_all)
+
 /* Chunks of 4, 3 and 3 elements. */
-static void results_have_the_own_part(void **state)
+PLAN_TEST("results have the own part")
 {
 	static const uint32_t first[] = { 0, 4, 7 }, size[] = { 4, 3, 3 };
 	uint32_t r;
 
-	(void)state;
 	run_all(T3_ALL_GATHER, COUNT, 0);
 	for (r = 0; r < RANKS; r++)
 		got(r, first[r], 0, size[r], COUNT);
@@ -159,9 +160,8 @@ static void results_have_the_own_part(void **state)
 }
 
 /* The root's data stays, and the others' is overwritten. */
-static void the_root_keeps_its_data(void **state)
+PLAN_TEST("the root keeps its data")
 {
-	(void)state;
 	call.root = 1;
 	run_all(T3_BROADCAST, COUNT, 0);
 	assert_int_equal(call.out[1][0], SENTINEL);
@@ -189,9 +189,8 @@ static void asks(struct t3_comm *comm, uint32_t kind, uint64_t count, bool in, b
 }
 
 /* Rank 2 has a part of 3 elements, and none of 2. */
-static void memory_may_lack_where_a_part_is_empty(void **state)
+PLAN_TEST("memory may lack where a part is empty")
 {
-	(void)state;
 	asks(comms[2], T3_ALL_REDUCE, 2, false, true, -EINVAL);
 	asks(comms[2], T3_ALL_REDUCE, 2, true, false, -EINVAL);
 	asks(comms[2], T3_ALL_REDUCE, 2, true, true, -EPIPE);
@@ -219,9 +218,8 @@ static void made(uint32_t spaces, uint32_t now)
 	}
 }
 
-static void a_plan_serves_again(void **state)
+PLAN_TEST("a plan serves again")
 {
-	(void)state;
 	run_all(T3_ALL_GATHER, COUNT, 0);
 	run_all(T3_ALL_GATHER, COUNT, 0);
 	made(1, 1);
@@ -232,11 +230,10 @@ static void a_plan_serves_again(void **state)
 }
 
 /* Eight are kept. The one not used for the longest time goes. */
-static void the_oldest_plan_goes(void **state)
+PLAN_TEST("the oldest plan goes")
 {
 	uint64_t count;
 
-	(void)state;
 	for (count = 1; count <= 8; count++)
 		run_all(T3_ALL_GATHER, count, 0);
 	run_all(T3_ALL_GATHER, 1, 0);
@@ -253,12 +250,11 @@ static void the_oldest_plan_goes(void **state)
 }
 
 /* Every rank runs the same epochs, so all make a new plan in the same call. */
-static void a_plan_ends_with_its_last_epoch(void **state)
+PLAN_TEST("a plan ends with its last epoch")
 {
 	struct plan_cache *cache;
 	uint32_t r;
 
-	(void)state;
 	run_all(T3_ALL_GATHER, COUNT, 0);
 	run_all(T3_ALL_REDUCE, COUNT, 0);
 	for (r = 0; r < RANKS; r++) {
@@ -284,9 +280,8 @@ static void a_plan_ends_with_its_last_epoch(void **state)
 
 /* --------------------------------------------------------------------- errors */
 
-static void a_wrong_call_is_no_end(void **state)
+PLAN_TEST("a wrong call is no end")
 {
-	(void)state;
 	call.root = RANKS;
 	run_all(T3_BROADCAST, COUNT, -EINVAL);
 	run_all(T3_ALL_GATHER, UINT64_C(1) << 40, -EFBIG);
@@ -294,9 +289,8 @@ static void a_wrong_call_is_no_end(void **state)
 	made(1, 1);
 }
 
-static void a_failed_plan_is_an_end(void **state)
+PLAN_TEST("a failed plan is an end")
 {
-	(void)state;
 	fail_call(1, DRM_IOCTL_T3_BO_CREATE, 0, ENOSPC);
 	run_all(T3_ALL_GATHER, COUNT, -ENOSPC);
 	assert_string_equal(t3_comm_error(comms[0]),
@@ -307,11 +301,10 @@ static void a_failed_plan_is_an_end(void **state)
 }
 
 /* A collective with deadline 0 has a reason, too. */
-static void a_late_epoch_is_an_end(void **state)
+PLAN_TEST("a late epoch is an end")
 {
 	uint32_t r;
 
-	(void)state;
 	run_all(T3_ALL_GATHER, COUNT, 0);
 	frozen = true;
 	call.collective = T3_ALL_GATHER;
@@ -325,23 +318,4 @@ static void a_late_epoch_is_an_end(void **state)
 	frozen = false;
 	run_all(T3_ALL_GATHER, COUNT, -ETIMEDOUT);
 	made(1, 1);
-}
-
-#define ALL(name) cmocka_unit_test_setup_teardown(name, start_all, stop_all)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ALL(results_have_the_own_part),
-		ALL(the_root_keeps_its_data),
-		ALL(memory_may_lack_where_a_part_is_empty),
-		ALL(a_plan_serves_again),
-		ALL(the_oldest_plan_goes),
-		ALL(a_plan_ends_with_its_last_epoch),
-		ALL(a_wrong_call_is_no_end),
-		ALL(a_failed_plan_is_an_end),
-		ALL(a_late_epoch_is_an_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

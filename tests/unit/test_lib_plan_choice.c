@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "test.h"
 
 enum { RING = 1, FULL = 2 };
 
@@ -53,9 +54,8 @@ static void auto_is(uint32_t algorithm, uint32_t topology, const char *nodes, ui
 	assert_int_equal(plan.desc.algorithm, algorithm);
 }
 
-static void auto_follows_the_nodes(void **state)
+TEST("auto follows the nodes")
 {
-	(void)state;
 	auto_is(T3_ALGORITHM_HIERARCHICAL, FULL, "0011", T3_ALL_REDUCE);
 	auto_is(T3_ALGORITHM_HIERARCHICAL, FULL, "010101", T3_REDUCE_SCATTER);
 	auto_is(T3_ALGORITHM_HIERARCHICAL, FULL, "001122", T3_ALL_GATHER);
@@ -68,11 +68,10 @@ static void auto_follows_the_nodes(void **state)
 }
 
 /* Its chunks are larger than those of the others. */
-static void auto_takes_what_fits(void **state)
+TEST("auto takes what fits")
 {
 	uint64_t count = (UINT64_C(1) << 26) + 16;
 
-	(void)state;
 	place(FULL, "00000000000000001111111111111111");
 	assert_int_equal(describe(T3_ALL_REDUCE, T3_ALGORITHM_HIERARCHICAL, count), -EFBIG);
 	assert_int_equal(describe(T3_ALL_REDUCE, T3_ALGORITHM_AUTO, count), 0);
@@ -81,7 +80,7 @@ static void auto_takes_what_fits(void **state)
 }
 
 /* Of the ranks only those of the middle node have too many tiles. */
-static void auto_takes_what_fits_all_ranks(void **state)
+TEST("auto takes what fits all ranks")
 {
 	struct t3_plan_desc desc = {
 		.collective = T3_ALL_REDUCE,
@@ -92,7 +91,6 @@ static void auto_takes_what_fits_all_ranks(void **state)
 	};
 	uint32_t rank;
 
-	(void)state;
 	for (rank = 0; rank < 6; rank++) {
 		place(FULL, "001122");
 		comm.rank = rank;
@@ -108,9 +106,8 @@ static void refused(const char *nodes, uint32_t topology, int error, const char 
 	assert_string_equal(comm.error, why);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST("what does not fit is refused")
 {
-	(void)state;
 	refused("000", FULL, -EINVAL,
 		"HIERARCHICAL is for ranks on several nodes, and all are on one");
 	refused("001", FULL, -EINVAL, "HIERARCHICAL needs the same number of ranks on each node");
@@ -143,9 +140,8 @@ static uint32_t segment_of(uint32_t chunk, uint32_t updates, bool own)
 	return 0;
 }
 
-static void who_is_awaited_on_other_nodes(void **state)
+TEST("the rank that is awaited on another node is known")
 {
-	(void)state;
 	place(FULL, "0011");
 	assert_int_equal(describe(T3_ALL_REDUCE, T3_ALGORITHM_AUTO, 100), 0);
 	/* Chunk 0 ends here: the sum of node 1 comes from its place 0. */
@@ -156,17 +152,4 @@ static void who_is_awaited_on_other_nodes(void **state)
 	place(FULL, "0000");
 	assert_int_equal(describe(T3_ALL_REDUCE, T3_ALGORITHM_RING, 100), 0);
 	assert_int_equal(t3_plan_far_source(&plan, plan.layout.segment[0].desc.segment), 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(auto_follows_the_nodes),
-		cmocka_unit_test(auto_takes_what_fits),
-		cmocka_unit_test(auto_takes_what_fits_all_ranks),
-		cmocka_unit_test(what_does_not_fit_is_refused),
-		cmocka_unit_test(who_is_awaited_on_other_nodes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,11 +31,10 @@ static void finish(uint32_t rank)
 /* --------------------------------------------------------------------- set-up */
 
 /* Chunk c is segment c. Its rank sends it to both others. */
-static void a_rank_sends_by_the_grants_of_its_targets(void **state)
+TEST("a rank sends by the grants of its targets")
 {
 	uint32_t r, c;
 
-	(void)state;
 	make_plans(&gather);
 	for (r = 0; r < RANKS; r++) {
 		for (c = 0; c < RANKS; c++)
@@ -54,12 +53,11 @@ static void a_rank_sends_by_the_grants_of_its_targets(void **state)
 }
 
 /* Rank r is on the device of rank r + 1 of the fabric, and grants name that. */
-static void ranks_may_be_on_any_devices(void **state)
+TEST("ranks may be on any devices")
 {
 	struct t3_device *devs[RANKS];
 	uint32_t r, c;
 
-	(void)state;
 	for (r = 0; r < RANKS; r++) {
 		t3_comm_destroy(comms[r]);
 		devs[r] = hw[(r + 1) % RANKS].dev;
@@ -73,11 +71,10 @@ static void ranks_may_be_on_any_devices(void **state)
 }
 
 /* On a ring a sum goes from rank to rank, and its rows are the rank's own. */
-static void a_sum_begins_in_remote_segments(void **state)
+TEST("a sum begins in remote segments")
 {
 	struct t3_plan_desc desc = gather;
 
-	(void)state;
 	desc.collective = T3_REDUCE_SCATTER;
 	desc.algorithm = T3_ALGORITHM_DIRECT;
 	desc.op = DRM_T3_OP_ADD;
@@ -101,11 +98,10 @@ static void be_on_two_nodes(void)
 	}
 }
 
-static void a_rank_on_another_node_gets_a_key(void **state)
+TEST("a rank on another node gets a key")
 {
 	uint32_t r;
 
-	(void)state;
 	be_on_two_nodes();
 	make_plans(&gather);
 	assert_int_equal(hw[0].import[0][0], IMPORT + 1);
@@ -158,7 +154,7 @@ int ioctl(int fd, unsigned long request, ...)
 }
 
 /* Of each kind of call that plans make. */
-static void a_refused_field_is_named_at_all_ranks(void **state)
+TEST("a refused field is named at all ranks")
 {
 	static const struct {
 		unsigned long request;
@@ -175,7 +171,6 @@ static void a_refused_field_is_named_at_all_ranks(void **state)
 	char text[256];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		refusal = (struct drm_t3_refusal){
 			.request = (uint32_t)calls[i].request,
@@ -194,9 +189,8 @@ static void a_refused_field_is_named_at_all_ranks(void **state)
 	make_plans(&gather);
 }
 
-static void a_failed_call_is_named_at_all_ranks(void **state)
+TEST("a failed call is named at all ranks")
 {
-	(void)state;
 	refused(1, DRM_IOCTL_T3_BO_CREATE, 0, ENOSPC,
 		"no buffer of 40 bytes: No space left on device");
 	refused(2, DRM_IOCTL_T3_BO_MMAP_OFFSET, 0, EPERM,
@@ -215,12 +209,11 @@ static void a_failed_call_is_named_at_all_ranks(void **state)
 }
 
 /* Without keys the sentence says what they take, to a rank on another node alone. */
-static void keys_may_be_missing(void **state)
+TEST("keys may be missing")
 {
 	static const char text[] = "no key for rank 2 on another node: it takes keys=fabric of the "
 				   "device and keys=2 of t3.ko";
 
-	(void)state;
 	be_on_two_nodes();
 	refused(0, DRM_IOCTL_T3_KEY_EXPORT, 0, EPERM, text);
 	refused(0, DRM_IOCTL_T3_KEY_EXPORT, 0, EOPNOTSUPP, text);
@@ -231,12 +224,11 @@ static void keys_may_be_missing(void **state)
 	refused(1, DRM_IOCTL_T3_KEY_IMPORT, 0, EACCES, "the grant of rank 2: Permission denied");
 }
 
-static void plans_of_all_ranks_are_made_at_once(void **state)
+TEST("plans of all ranks are made at once")
 {
 	struct t3_comm *mixed[RANKS] = { comms[0], comms[2], comms[1] };
 	struct t3_comm *none[RANKS] = { comms[0], NULL, comms[2] };
 
-	(void)state;
 	assert_int_equal(t3_plan_create_all(mixed, RANKS, &gather, plans), -EINVAL);
 	assert_int_equal(t3_plan_create_all(none, RANKS, &gather, plans), -EINVAL);
 	assert_int_equal(t3_plan_create_all(comms, RANKS - 1, &gather, plans), -EINVAL);
@@ -250,11 +242,10 @@ static void plans_of_all_ranks_are_made_at_once(void **state)
 }
 
 /* A process may have closed its standard input: descriptor 0 is one as any other. */
-static void a_descriptor_may_be_0(void **state)
+TEST("a descriptor may be 0")
 {
 	int kept = fcntl(0, F_DUPFD_CLOEXEC, 3);
 
-	(void)state;
 	assert_true(kept >= 3);
 	close(0);
 	make_plans(&gather);
@@ -265,11 +256,10 @@ static void a_descriptor_may_be_0(void **state)
 
 /* --------------------------------------------------------------------- epochs */
 
-static void an_epoch_has_its_turns(void **state)
+TEST("an epoch has its turns")
 {
 	const void *data;
 
-	(void)state;
 	make_plans(&gather);
 	assert_int_equal(t3_plan_epoch(plans[0]), 0);
 	assert_int_equal(t3_plan_ready(plans[0], 0), -EBUSY);
@@ -290,11 +280,10 @@ static void an_epoch_has_its_turns(void **state)
 }
 
 /* The last epoch is released once, before the next one. The shared state follows. */
-static void an_epoch_follows_another(void **state)
+TEST("an epoch follows another")
 {
 	uint32_t r;
 
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	assert_int_equal(t3_plan_put(plans[1], 4, &input[4], 3), 0);
@@ -311,11 +300,10 @@ static void an_epoch_follows_another(void **state)
 	assert_int_equal(t3_plan_put(plans[1], 4, &input[4], 1), -EOVERFLOW);
 }
 
-static void the_last_epoch_is_known(void **state)
+TEST("the last epoch is known")
 {
 	uint32_t r;
 
-	(void)state;
 	make_plans(&gather);
 	for (r = 0; r < RANKS; r++) {
 		plans[r]->epoch = UINT32_MAX - 1;
@@ -328,9 +316,8 @@ static void the_last_epoch_is_known(void **state)
 }
 
 /* Armed by an earlier call, by the start itself, or not ready yet. */
-static void a_start_arms_once(void **state)
+TEST("a start arms once")
 {
-	(void)state;
 	make_plans(&gather);
 	assert_int_equal(t3_plan_start(NULL, 0), -EINVAL);
 	assert_int_equal(t3_plan_start(plans[0], 0), -ETIMEDOUT);
@@ -343,12 +330,11 @@ static void a_start_arms_once(void **state)
 
 /* ---------------------------------------------------------------------- input */
 
-static void input_goes_to_its_place(void **state)
+TEST("input goes to its place")
 {
 	const void *data;
 	uint64_t bytes;
 
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	assert_int_equal(t3_plan_put(plans[1], 4, NULL, 1), -EINVAL);
@@ -369,11 +355,10 @@ static void input_goes_to_its_place(void **state)
 }
 
 /* A put may go over chunks. Matrices have rows of 2 elements. */
-static void a_put_may_go_over_rows(void **state)
+TEST("a put may go over rows")
 {
 	struct t3_plan_desc desc = gather;
 
-	(void)state;
 	desc.collective = T3_BROADCAST;
 	desc.columns = 2;
 	desc.root = 2;
@@ -393,11 +378,10 @@ static void a_put_may_go_over_rows(void **state)
 }
 
 /* Tiles of 2 elements: chunk 0 has two of them, chunk 1 one and a half. */
-static void tiles_are_put_by_their_numbers(void **state)
+TEST("tiles are put by their numbers")
 {
 	struct t3_plan_desc desc = gather;
 
-	(void)state;
 	desc.tile_columns = 2;
 	make_plans(&desc);
 	assert_int_equal(t3_plan_put_tile(plans[1], 1, 1, input, 8), -EBUSY);
@@ -428,12 +412,11 @@ static void expect_tile(const struct t3_plan *plan, uint64_t tile, uint32_t row,
 	assert_int_equal(at.offset, offset);
 }
 
-static void a_tile_has_a_place_in_its_chunk(void **state)
+TEST("a tile has a place in its chunk")
 {
 	struct t3_plan_desc desc = gather;
 	struct t3_tile at;
 
-	(void)state;
 	desc.tile_columns = 2;
 	make_plans(&desc);
 	expect_tile(plans[1], 0, 0, 0, 8, 0);
@@ -447,11 +430,10 @@ static void a_tile_has_a_place_in_its_chunk(void **state)
 }
 
 /* With ALL_TO_ALL the own row is one of several. */
-static void a_tile_has_a_place_in_the_own_rows(void **state)
+TEST("a tile has a place in the own rows")
 {
 	struct t3_plan_desc desc = gather;
 
-	(void)state;
 	desc.collective = T3_ALL_TO_ALL;
 	desc.tile_columns = 2;
 	make_plans(&desc);
@@ -459,11 +441,10 @@ static void a_tile_has_a_place_in_the_own_rows(void **state)
 	expect_tile(plans[1], 1, 0, 8, 4, 8);
 }
 
-static void a_matrix_has_tiles_in_rows(void **state)
+TEST("a matrix has tiles in rows")
 {
 	struct t3_plan_desc desc = gather;
 
-	(void)state;
 	desc.columns = 2;
 	desc.tile_rows = desc.tile_columns = 1;
 	make_plans(&desc);
@@ -471,7 +452,7 @@ static void a_matrix_has_tiles_in_rows(void **state)
 }
 
 /* A chunk of 16 MiB and 400 bytes. */
-static void a_long_array_has_tiles_in_two_parts(void **state)
+TEST("a long array has tiles in two parts")
 {
 	struct t3_plan_desc desc = gather;
 	char text[PLAN_TEXT_SIZE];
@@ -479,7 +460,6 @@ static void a_long_array_has_tiles_in_two_parts(void **state)
 	struct t3_tile at;
 	const char *why;
 
-	(void)state;
 	desc.algorithm = T3_ALGORITHM_RING;
 	desc.count = (1 << 23) + 200;
 	desc.tile_columns = 1 << 18;
@@ -492,12 +472,11 @@ static void a_long_array_has_tiles_in_two_parts(void **state)
 	assert_non_null(strstr(text, "no tile 17 of chunk 1: the rank has input for 17 tiles"));
 }
 
-static void a_view_shows_a_chunk(void **state)
+TEST("a view shows a chunk")
 {
 	struct t3_plan_desc desc = gather;
 	struct t3_view view;
 
-	(void)state;
 	desc.count = 2;
 	make_plans(&desc);
 	assert_int_equal(t3_plan_view(NULL, 0, &view), -EINVAL);
@@ -515,13 +494,12 @@ static void a_view_shows_a_chunk(void **state)
 }
 
 /* With ALL_TO_ALL the own row is one of several: a view has that row alone. */
-static void a_view_has_the_own_rows_alone(void **state)
+TEST("a view has the own rows alone")
 {
 	struct t3_plan_desc desc = gather;
 	const struct t3_layout_segment *s;
 	struct t3_view view;
 
-	(void)state;
 	desc.collective = T3_ALL_TO_ALL;
 	make_plans(&desc);
 	assert_int_equal(t3_plan_view(plans[1], 1, &view), 0);
@@ -535,12 +513,11 @@ static void a_view_has_the_own_rows_alone(void **state)
 }
 
 /* There is none behind the last one, also where that is empty. */
-static void an_empty_chunk_is_one(void **state)
+TEST("an empty chunk is one")
 {
 	struct t3_plan_desc desc = gather;
 	struct t3_view view;
 
-	(void)state;
 	desc.collective = T3_ALL_TO_ALL;
 	desc.count = 2;
 	make_plans(&desc);
@@ -550,12 +527,11 @@ static void an_empty_chunk_is_one(void **state)
 
 /* --------------------------------------------------------------------- facts */
 
-static void facts_are_those_of_the_layout(void **state)
+TEST("facts are those of the layout")
 {
 	const struct t3_buffer *buffer;
 	uint64_t first, count, offset;
 
-	(void)state;
 	make_plans(&gather);
 	assert_int_equal(t3_plan_chunk(NULL, 0, &first, &count), -EINVAL);
 	assert_int_equal(t3_plan_chunk(plans[0], 3, &first, &count), -ERANGE);
@@ -580,9 +556,8 @@ static void facts_are_those_of_the_layout(void **state)
 }
 
 /* One that may spin for ever never sleeps, one that may not at all does. */
-static void spinning_is_the_spaces(void **state)
+TEST("spinning is the spaces")
 {
-	(void)state;
 	make_plans(&gather);
 	t3_plan_set_spin(plans[0], UINT64_MAX);
 	assert_int_equal(t3_plan_start(plans[0], in_ms(5)), -ETIMEDOUT);
@@ -608,12 +583,11 @@ static void make_own(void)
 	assert_int_equal(t3_buffer_create(hw[1].dev, 4096, &own), 0);
 }
 
-static void an_input_lies_in_a_buffer(void **state)
+TEST("an input lies in a buffer")
 {
 	uint32_t *memory, plan_buffer;
 	void *ptr;
 
-	(void)state;
 	make_plans(&staged);
 	plan_buffer = hw[1].staging[1].bo_handle;
 	make_own();
@@ -634,9 +608,8 @@ static void an_input_lies_in_a_buffer(void **state)
 	t3_buffer_destroy(own);
 }
 
-static void a_wrong_buffer_is_refused(void **state)
+TEST("a wrong buffer is refused")
 {
-	(void)state;
 	make_plans(&staged);
 	make_own();
 	assert_int_equal(t3_plan_bind(NULL, 1, own, 0), -EINVAL);
@@ -651,11 +624,10 @@ static void a_wrong_buffer_is_refused(void **state)
 }
 
 /* A chunk that cannot be bound goes back. Where it cannot even do that, the plan is over. */
-static void a_failed_bind_goes_back(void **state)
+TEST("a failed bind goes back")
 {
 	uint32_t before;
 
-	(void)state;
 	make_plans(&staged);
 	make_own();
 	before = hw[1].staging[1].bo_handle;
@@ -672,9 +644,8 @@ static void a_failed_bind_goes_back(void **state)
 	t3_buffer_destroy(own);
 }
 
-static void stored_input_is_not_bound(void **state)
+TEST("stored input is not bound")
 {
-	(void)state;
 	make_plans(&gather);
 	make_own();
 	assert_int_equal(t3_plan_bind(plans[1], 1, own, 0), -EOPNOTSUPP);
@@ -697,11 +668,10 @@ static uint32_t make_exchange(uint64_t count, uint32_t *segment)
 	return hw[1].segment[*segment].pitch;
 }
 
-static void an_image_begins_before_the_own_row(void **state)
+TEST("an image begins before the own row")
 {
 	uint32_t segment, pitch = make_exchange(12, &segment);
 
-	(void)state;
 	assert_int_equal(pitch, 16);
 	assert_int_equal(t3_plan_bind(plans[1], 1, own, 0), -EINVAL);
 	assert_int_equal(t3_plan_bind(plans[1], 1, own, pitch), 0);
@@ -712,53 +682,13 @@ static void an_image_begins_before_the_own_row(void **state)
 }
 
 /* The row before is 12 bytes. So either the image or the chunk is at no multiple of 8. */
-static void rows_of_no_multiple_of_8_are_not_bound(void **state)
+TEST("rows of no multiple of 8 are not bound")
 {
 	uint32_t segment, pitch = make_exchange(10, &segment);
 
-	(void)state;
 	assert_int_equal(pitch, 12);
 	assert_int_equal(t3_plan_bind(plans[1], 1, own, pitch), -EINVAL);
 	assert_int_equal(t3_plan_bind(plans[1], 1, own, 16), -EINVAL);
 	assert_int_equal(t3_plan_bind(plans[1], 1, NULL, 0), 0);
 	t3_buffer_destroy(own);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_rank_sends_by_the_grants_of_its_targets),
-		TEST(ranks_may_be_on_any_devices),
-		TEST(a_sum_begins_in_remote_segments),
-		TEST(a_rank_on_another_node_gets_a_key),
-		TEST(a_failed_call_is_named_at_all_ranks),
-		TEST(a_refused_field_is_named_at_all_ranks),
-		TEST(keys_may_be_missing),
-		TEST(plans_of_all_ranks_are_made_at_once),
-		TEST(a_descriptor_may_be_0),
-		TEST(an_epoch_has_its_turns),
-		TEST(an_epoch_follows_another),
-		TEST(the_last_epoch_is_known),
-		TEST(a_start_arms_once),
-		TEST(input_goes_to_its_place),
-		TEST(a_put_may_go_over_rows),
-		TEST(tiles_are_put_by_their_numbers),
-		TEST(a_tile_has_a_place_in_its_chunk),
-		TEST(a_tile_has_a_place_in_the_own_rows),
-		TEST(a_matrix_has_tiles_in_rows),
-		TEST(a_long_array_has_tiles_in_two_parts),
-		TEST(a_view_shows_a_chunk),
-		TEST(a_view_has_the_own_rows_alone),
-		TEST(an_empty_chunk_is_one),
-		TEST(facts_are_those_of_the_layout),
-		TEST(spinning_is_the_spaces),
-		TEST(an_input_lies_in_a_buffer),
-		TEST(a_wrong_buffer_is_refused),
-		TEST(a_failed_bind_goes_back),
-		TEST(stored_input_is_not_bound),
-		TEST(an_image_begins_before_the_own_row),
-		TEST(rows_of_no_multiple_of_8_are_not_bound),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,9 +60,8 @@ static void come_back(void)
 
 /* --------------------------------------------------------------------- arming */
 
-static void an_unarmed_target_is_named(void **state)
+TEST("an unarmed target is named")
 {
-	(void)state;
 	make_plans(&gather);
 	assert_int_equal(t3_plan_arm(plans[0]), 0);
 	assert_int_equal(t3_plan_ready(plans[0], 0), -ETIMEDOUT);
@@ -80,9 +79,8 @@ static void an_unarmed_target_is_named(void **state)
 	assert_int_equal(t3_plan_ready(plans[0], PAST), 0);
 }
 
-static void ranks_of_other_nodes_are_not_seen(void **state)
+TEST("ranks of other nodes are not seen")
 {
-	(void)state;
 	make_plans(&gather);
 	move_away(2);
 	assert_int_equal(t3_plan_arm(plans[0]), 0);
@@ -97,9 +95,8 @@ static void ranks_of_other_nodes_are_not_seen(void **state)
 
 /* ------------------------------------------------------------------- delivery */
 
-static void a_rank_that_has_not_put_is_named(void **state)
+TEST("a rank that has not put is named")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	put_own(1, 4, 3);
@@ -118,22 +115,20 @@ static void a_rank_that_has_not_put_is_named(void **state)
 }
 
 /* Its stores are not counted, so they may all have been made. */
-static void a_rank_with_a_view_is_not_named(void **state)
+TEST("a rank with a view is not named")
 {
 	struct t3_view view;
 
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	assert_int_equal(t3_plan_view(plans[0], 0, &view), 0);
 	is_late(0, ", epoch 1: chunk 0");
 }
 
-static void a_rank_in_the_epoch_before_is_named(void **state)
+TEST("a rank in the epoch before is named")
 {
 	uint32_t r;
 
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	for (r = 0; r < RANKS; r++) {
@@ -153,9 +148,8 @@ static void a_rank_in_the_epoch_before_is_named(void **state)
 	is_late(1, ", epoch 2: chunk 0; rank 0 has put 0 of 4 elements of chunk 0");
 }
 
-static void a_target_that_does_not_acknowledge_is_named(void **state)
+TEST("a target that does not acknowledge is named")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	all_words(1, DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED);
@@ -165,11 +159,10 @@ static void a_target_that_does_not_acknowledge_is_named(void **state)
 		   "targets");
 }
 
-static void the_single_target_of_a_ring_is_named(void **state)
+TEST("the single target of a ring is named")
 {
 	struct t3_plan_desc desc = gather;
 
-	(void)state;
 	desc.algorithm = T3_ALGORITHM_RING;
 	make_plans(&desc);
 	ready_all(1);
@@ -178,9 +171,8 @@ static void the_single_target_of_a_ring_is_named(void **state)
 	is_late(1, ", epoch 1: chunk 1 was not acknowledged by rank 2");
 }
 
-static void a_source_on_another_node_is_named(void **state)
+TEST("a source on another node is named")
 {
-	(void)state;
 	make_plans(&gather);
 	move_away(2);
 	ready_all(1);
@@ -199,11 +191,10 @@ static void a_source_on_another_node_is_named(void **state)
 }
 
 /* The device tells the first tile that is open, or only how many are done. */
-static void the_first_open_tile_is_told(void **state)
+TEST("the first open tile is told")
 {
 	struct t3_view view;
 
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	assert_int_equal(t3_plan_view(plans[0], 0, &view), 0);
@@ -228,11 +219,10 @@ static void the_first_open_tile_is_told(void **state)
 /* -------------------------------------------------------------- who is behind */
 
 /* Rank 2 has put its part and lacks that of rank 1, which only waits to be ready. */
-static void who_waits_is_not_the_reason(void **state)
+TEST("a rank that waits is not the reason")
 {
 	struct t3_plan_desc desc = gather;
 
-	(void)state;
 	desc.algorithm = T3_ALGORITHM_RING;
 	make_plans(&desc);
 	assert_int_equal(t3_plan_arm(plans[0]), 0);
@@ -251,11 +241,10 @@ static void who_waits_is_not_the_reason(void **state)
 }
 
 /* All read the shared state, and anything may be there. */
-static void whom_the_last_one_waits_for_is_found(void **state)
+TEST("the rank that the last one waits for is found")
 {
 	struct plan_shared *shared;
 
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	shared = plans[0]->shared;
@@ -289,11 +278,10 @@ static void whom_the_last_one_waits_for_is_found(void **state)
 	come_back();
 }
 
-static void who_owes_a_chunk_follows_the_collective(void **state)
+TEST("the rank that owes a chunk follows from the collective")
 {
 	struct t3_plan_desc desc = gather;
 
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	assert_true(t3_plan_owes(plans[0], 1, 1, 1));
@@ -335,9 +323,8 @@ static void fails(uint32_t rank, const char *text)
 	says(rank, text);
 }
 
-static void a_fault_ends_a_plan(void **state)
+TEST("a fault ends a plan")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	fault(0, DRM_T3_FAULT_OVERSHOOT);
@@ -352,9 +339,8 @@ static void a_fault_ends_a_plan(void **state)
 }
 
 /* The first fault that is no consequence is the reason. */
-static void the_rank_that_faulted_first_is_named(void **state)
+TEST("the rank that faulted first is named")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	fault(0, DRM_T3_FAULT_PEER_DEAD);
@@ -378,9 +364,8 @@ static void a_consequence_of_each_kind(uint32_t kind, const char *name)
 	fails(0, text);
 }
 
-static void consequences_name_the_reason(void **state)
+TEST("consequences name the reason")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	plans[0]->shared->rank[1].fault = DRM_T3_FAULT_WIDTH;
@@ -390,9 +375,8 @@ static void consequences_name_the_reason(void **state)
 	a_consequence_of_each_kind(DRM_T3_FAULT_REJECTED, "rejected by the target: none");
 }
 
-static void a_fault_without_a_record(void **state)
+TEST("a fault without a record is told")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	become(0, DRM_T3_SPACE_FAULTED, 1);
@@ -402,9 +386,8 @@ static void a_fault_without_a_record(void **state)
 	says(1, ", epoch 1: the device was removed or reset");
 }
 
-static void an_arm_that_fails_is_of_the_next_epoch(void **state)
+TEST("an arm that fails is of the next epoch")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	become(0, DRM_T3_SPACE_COMPLETE, 1);
@@ -425,9 +408,8 @@ static void leave(uint32_t rank)
 	comms[rank] = NULL;
 }
 
-static void a_rank_that_ended_is_named_once(void **state)
+TEST("a rank that ended is named once")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	leave(2);
@@ -439,9 +421,8 @@ static void a_rank_that_ended_is_named_once(void **state)
 }
 
 /* The space may have died some time before the rank. */
-static void a_rank_that_ends_later_is_named(void **state)
+TEST("a rank that ends later is named")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	fault(0, DRM_T3_FAULT_PEER_DEAD);
@@ -452,9 +433,8 @@ static void a_rank_that_ends_later_is_named(void **state)
 }
 
 /* Two have ended: the one with the lower number is named. A timeout is no error, but says it. */
-static void a_timeout_tells_who_ended(void **state)
+TEST("a timeout tells which rank ended")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	leave(1);
@@ -465,9 +445,8 @@ static void a_timeout_tells_who_ended(void **state)
 }
 
 /* A rank that gave up comes before one that has ended: it knows why. */
-static void a_rank_that_gave_up_is_named_first(void **state)
+TEST("a rank that gave up is named first")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	put_own(0, 0, 4);
@@ -480,9 +459,8 @@ static void a_rank_that_gave_up_is_named_first(void **state)
 }
 
 /* Rank 1 has put nothing, as rank 2 of another node has not armed. It is late because of that. */
-static void whom_a_late_rank_waits_for_is_named_over_nodes(void **state)
+TEST("the rank that a late one waits for is named over nodes")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	move_away(2);
@@ -507,9 +485,8 @@ static void whom_a_late_rank_waits_for_is_named_over_nodes(void **state)
 }
 
 /* All have one deadline. Rank 1 does not know yet that rank 0 has ended there. */
-static void who_is_late_is_named_without_the_news(void **state)
+TEST("the late rank is named without the news")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	comms[1]->here = 6;
@@ -529,9 +506,8 @@ static void who_is_late_is_named_without_the_news(void **state)
 }
 
 /* The same with data: rank 1 has put all, and lacks what rank 2 sends. */
-static void a_late_rank_waits_for_data_of_another_node(void **state)
+TEST("a late rank waits for data of another node")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	comms[1]->here = 3;
@@ -550,11 +526,10 @@ static void a_late_rank_waits_for_data_of_another_node(void **state)
 }
 
 /* A fault may come before the news from the other node, which end at the deadline. */
-static void news_of_another_node_are_waited_for(void **state)
+TEST("news of another node are waited for")
 {
 	int64_t begun = t3_deadline(0);
 
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	move_away(2);
@@ -587,11 +562,10 @@ static const struct t3_plan_desc matrix = {
 	.tile_columns = 2,
 };
 
-static void every_call_out_of_turn_says_so(void **state)
+TEST("every call out of turn says so")
 {
 	const void *data;
 
-	(void)state;
 	make_plans(&gather);
 	assert_int_equal(t3_plan_ready(plans[0], PAST), -EBUSY);
 	says(0, ", epoch 0: t3_plan_ready() comes after t3_plan_arm(): no epoch was armed");
@@ -621,9 +595,8 @@ static void every_call_out_of_turn_says_so(void **state)
 	says(0, ", epoch 0: 4294967295 epochs are all that there are");
 }
 
-static void an_element_put_twice_is_named(void **state)
+TEST("an element put twice is named")
 {
-	(void)state;
 	make_plans(&gather);
 	ready_all(1);
 	put_own(1, 4, 2);
@@ -634,9 +607,8 @@ static void an_element_put_twice_is_named(void **state)
 }
 
 /* A run that is right in its first tile, and a whole tile. */
-static void a_tile_put_twice_is_named(void **state)
+TEST("a tile put twice is named")
 {
-	(void)state;
 	make_plans(&matrix);
 	ready_all(1);
 	put_own(1, 26, 2);
@@ -652,14 +624,13 @@ static void a_tile_put_twice_is_named(void **state)
 	     "and this put has 2 more, from element 26 on");
 }
 
-static void what_is_no_input_is_named(void **state)
+TEST("input of others is named")
 {
 	struct t3_plan_desc broadcast = matrix;
 	struct t3_buffer buffer = { 0 };
 	struct t3_view view;
 	struct t3_tile tile;
 
-	(void)state;
 	make_plans(&matrix);
 	ready_all(1);
 	assert_int_equal(t3_plan_put(plans[1], 27, input, 2), -ERANGE);
@@ -704,12 +675,11 @@ static void what_is_no_input_is_named(void **state)
 			    "broadcast is rank 2");
 }
 
-static void an_empty_or_a_stored_chunk_is_named(void **state)
+TEST("an empty or a stored chunk is named")
 {
 	struct t3_plan_desc desc = gather;
 	struct t3_view view;
 
-	(void)state;
 	desc.count = 2;
 	make_plans(&desc);
 	assert_int_equal(t3_plan_view(plans[2], 2, &view), -ENODATA);
@@ -721,11 +691,10 @@ static void an_empty_or_a_stored_chunk_is_named(void **state)
 }
 
 /* A device is smaller than the plan. To the driver such a buffer is a wrong argument. */
-static void a_plan_above_the_device_is_told(void **state)
+TEST("a plan above the device is told")
 {
 	struct t3_plan_desc desc = gather;
 
-	(void)state;
 	set_memory(1, 39);
 	desc.count = 10;
 	assert_int_equal(t3_plan_create_all(comms, RANKS, &desc, plans), -ENOSPC);
@@ -736,7 +705,7 @@ static void a_plan_above_the_device_is_told(void **state)
 }
 
 /* Each of these is refused for its own field, with the value that it has. */
-static void a_wrong_desc_is_told_with_its_value(void **state)
+TEST("a wrong description is told with its value")
 {
 	static const struct {
 		struct t3_plan_desc desc;
@@ -770,7 +739,6 @@ static void a_wrong_desc_is_told_with_its_value(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_true(t3_plan_create_all(comms, RANKS, &wrong[i].desc, plans) < 0);
 		assert_string_equal(t3_comm_error(comms[0]), wrong[i].text);
@@ -778,56 +746,14 @@ static void a_wrong_desc_is_told_with_its_value(void **state)
 }
 
 /* Communicators in another order, or of another call. */
-static void wrong_communicators_are_named(void **state)
+TEST("wrong communicators are named")
 {
 	struct t3_comm *other[RANKS] = { comms[0], comms[2], comms[1] };
 
-	(void)state;
 	assert_int_equal(t3_plan_create_all(other, RANKS, &gather, plans), -EINVAL);
 	assert_string_equal(t3_comm_error(comms[0]),
 			    "comms[1] is rank 2 of 3, where rank 1 of 3 is due");
 	assert_int_equal(t3_plan_create_all(comms, 2, &gather, plans), -EINVAL);
 	assert_string_equal(t3_comm_error(comms[0]),
 			    "comms[0] is rank 0 of 3, where rank 0 of 2 is due");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_unarmed_target_is_named),
-		TEST(ranks_of_other_nodes_are_not_seen),
-		TEST(a_rank_that_has_not_put_is_named),
-		TEST(a_rank_with_a_view_is_not_named),
-		TEST(a_rank_in_the_epoch_before_is_named),
-		TEST(a_target_that_does_not_acknowledge_is_named),
-		TEST(the_single_target_of_a_ring_is_named),
-		TEST(a_source_on_another_node_is_named),
-		TEST(the_first_open_tile_is_told),
-		TEST(who_waits_is_not_the_reason),
-		TEST(whom_the_last_one_waits_for_is_found),
-		TEST(who_owes_a_chunk_follows_the_collective),
-		TEST(a_fault_ends_a_plan),
-		TEST(the_rank_that_faulted_first_is_named),
-		TEST(consequences_name_the_reason),
-		TEST(a_fault_without_a_record),
-		TEST(an_arm_that_fails_is_of_the_next_epoch),
-		TEST(a_rank_that_ended_is_named_once),
-		TEST(a_rank_that_ends_later_is_named),
-		TEST(a_timeout_tells_who_ended),
-		TEST(a_rank_that_gave_up_is_named_first),
-		TEST(news_of_another_node_are_waited_for),
-		TEST(whom_a_late_rank_waits_for_is_named_over_nodes),
-		TEST(a_late_rank_waits_for_data_of_another_node),
-		TEST(who_is_late_is_named_without_the_news),
-		TEST(every_call_out_of_turn_says_so),
-		TEST(an_element_put_twice_is_named),
-		TEST(a_tile_put_twice_is_named),
-		TEST(what_is_no_input_is_named),
-		TEST(an_empty_or_a_stored_chunk_is_named),
-		TEST(a_plan_above_the_device_is_told),
-		TEST(a_wrong_desc_is_told_with_its_value),
-		TEST(wrong_communicators_are_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

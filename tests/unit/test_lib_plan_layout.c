@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* libt3: layouts of plans, on rings and full fabrics. */
 #include "test_lib_plan.h"
+#include "test.h"
 
-static void layouts_fit_each_other(void **state)
+TEST("layouts fit each other")
 {
 	uint32_t collective, algorithm, ranks;
 
-	(void)state;
 	for (collective = T3_REDUCE_SCATTER; collective <= T3_BROADCAST; collective++)
 		for (algorithm = T3_ALGORITHM_RING; algorithm <= T3_ALGORITHM_DIRECT; algorithm++)
 			for (ranks = 2; ranks <= T3_COMM_RANKS_MAX; ranks++)
@@ -14,11 +14,10 @@ static void layouts_fit_each_other(void **state)
 }
 
 /* Arrays whose chunks are longer than a row may be. */
-static void long_arrays_are_cut(void **state)
+TEST("long arrays are cut")
 {
 	uint32_t collective, i;
 
-	(void)state;
 	for (collective = T3_REDUCE_SCATTER; collective <= T3_BROADCAST; collective++) {
 		struct t3_plan_desc d = make(collective, T3_ALGORITHM_RING, 0);
 
@@ -34,7 +33,7 @@ static void long_arrays_are_cut(void **state)
 }
 
 /* Staging must begin there, wherever the chunk does (t3_plan_bind()). */
-static void the_second_part_begins_at_a_multiple_of_8(void **state)
+TEST("the second part begins at a multiple of 8")
 {
 	static const uint32_t columns[] = { 0, 1000, 1001, 1002, (1 << 20) - 1, 1 << 20 };
 	struct t3_plan_desc d = make(T3_ALL_GATHER, T3_ALGORITHM_RING, 1 << 26);
@@ -42,7 +41,6 @@ static void the_second_part_begins_at_a_multiple_of_8(void **state)
 	const char *why;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
 		d.tile_columns = columns[i];
 		check_plan(&d, 3, NULL);
@@ -58,13 +56,12 @@ static void the_second_part_begins_at_a_multiple_of_8(void **state)
 	assert_int_equal(part.offset % 8, 0);
 }
 
-static void chunks_are_the_whole(void **state)
+TEST("all chunks are the whole")
 {
 	struct t3_plan_desc d = make(T3_REDUCE_SCATTER, T3_ALGORITHM_RING, 11 * 3);
 	uint64_t first, count;
 	const char *why;
 
-	(void)state;
 	assert_int_equal(t3_layout_make(&d, 0, 4, NULL, &layouts[0], &why), 0);
 	t3_layout_chunk(&layouts[0], 0, &first, &count);
 	assert_int_equal(first, 0);
@@ -83,13 +80,12 @@ static void chunks_are_the_whole(void **state)
 }
 
 /* On a ring the chunk with the longest way comes first, and the own chunk last. */
-static void order_of_production(void **state)
+TEST("the chunk with the longest way is produced first")
 {
 	static const uint8_t ring[] = { 1, 0, 3, 2 }, direct[] = { 3, 0, 1, 2 };
 	struct t3_plan_desc d = make(T3_ALL_REDUCE, T3_ALGORITHM_RING, 100);
 	const char *why;
 
-	(void)state;
 	assert_int_equal(t3_layout_make(&d, 2, 4, NULL, &layouts[0], &why), 0);
 	assert_int_equal(layouts[0].produced, 4);
 	assert_memory_equal(layouts[0].order, ring, 4);
@@ -106,12 +102,11 @@ static void order_of_production(void **state)
 }
 
 /* A sixteenth of a chunk, within bounds. For a matrix that is smaller, a tile is the whole. */
-static void default_tiles(void **state)
+TEST("default tiles are a sixteenth of a chunk")
 {
 	struct t3_plan_desc d = make(T3_REDUCE_SCATTER, T3_ALGORITHM_RING, 1 << 25);
 	const char *why;
 
-	(void)state;
 	assert_int_equal(t3_layout_make(&d, 0, 4, NULL, &layouts[0], &why), 0);
 	assert_int_equal(layouts[0].tile_row_bytes, 1 << 20);
 	d.count = 1 << 21;
@@ -189,7 +184,7 @@ static const struct refused refused[] = {
 #pragma GCC diagnostic pop
 
 /* Tiles with more rows have no staging. */
-static void default_tiles_can_be_staged(void **state)
+TEST("default tiles can be staged")
 {
 	const struct t3_plan_desc narrow = {
 		.collective = T3_ALL_GATHER,
@@ -200,17 +195,15 @@ static void default_tiles_can_be_staged(void **state)
 	};
 	const char *why;
 
-	(void)state;
 	assert_int_equal(t3_layout_make(&narrow, 0, 4, NULL, &layouts[0], &why), 0);
 	assert_int_equal(layouts[0].tile_rows, DRM_T3_STAGED_ROWS_MAX);
 }
 
-static void wrong_arguments(void **state)
+TEST("wrong arguments are refused")
 {
 	const char *why;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		const struct refused *r = &refused[i];
 
@@ -222,12 +215,11 @@ static void wrong_arguments(void **state)
 }
 
 /* Values at the limits are no error. */
-static void limits(void **state)
+TEST("values at the limits are accepted")
 {
 	struct t3_plan_desc d = { GOOD };
 	const char *why;
 
-	(void)state;
 	d.count = UINT64_C(1) << 27; /* 32 chunks of 16 MiB */
 	assert_int_equal(t3_layout_make(&d, 31, 32, NULL, &layouts[0], &why), 0);
 	assert_int_equal(layouts[0].count, 63);
@@ -236,21 +228,4 @@ static void limits(void **state)
 	assert_int_equal(layouts[0].count, 31);
 	d.tile_columns = 1 << 18;
 	assert_int_equal(t3_layout_make(&d, 5, 16, NULL, &layouts[0], &why), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layouts_fit_each_other),
-		cmocka_unit_test(long_arrays_are_cut),
-		cmocka_unit_test(the_second_part_begins_at_a_multiple_of_8),
-		cmocka_unit_test(chunks_are_the_whole),
-		cmocka_unit_test(order_of_production),
-		cmocka_unit_test(default_tiles_can_be_staged),
-		cmocka_unit_test(wrong_arguments),
-		cmocka_unit_test(limits),
-		cmocka_unit_test(default_tiles),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

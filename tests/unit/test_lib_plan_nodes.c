@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libt3: layouts of HIERARCHICAL plans, on nodes of all sizes and with ranks in any order. */
 #include "test_lib_plan.h"
+#include "test.h"
 
 /* Each node has its ranks in a row, or the ranks are dealt out in turn, or in turn and back. */
 enum deal { IN_ROWS, IN_TURN, BACK, DEALS };
@@ -68,14 +69,13 @@ static void check_deal(uint32_t collective, uint32_t ranks, const uint8_t *node)
 	check_plan(&d, ranks, node);
 }
 
-static void layouts_of_nodes_fit_each_other(void **state)
+TEST("layouts of nodes fit each other")
 {
 	static const uint32_t collectives[] = { T3_REDUCE_SCATTER, T3_ALL_GATHER, T3_ALL_REDUCE,
 						T3_BROADCAST };
 	uint8_t node[T3_COMM_RANKS_MAX];
 	uint32_t ranks, nodes, i, deal;
 
-	(void)state;
 	for (ranks = 4; ranks <= T3_COMM_RANKS_MAX; ranks += ranks < 12 ? 1 : 4)
 		for (nodes = 2; nodes <= ranks / 2; nodes++)
 			for (deal = IN_ROWS; deal < DEALS && ranks % nodes == 0; deal++) {
@@ -91,14 +91,13 @@ static void layouts_of_nodes_fit_each_other(void **state)
  * Sums of floats meet in pairs at most, so that their bits do not depend on which is first. Whatever
  * has no order takes the shorter way.
  */
-static void floats_are_added_in_one_order(void **state)
+TEST("floats are added in one order")
 {
 	static const uint8_t node[] = { 0, 0, 1, 1, 2, 2 };
 	struct t3_plan_desc d = make(T3_ALL_REDUCE, T3_ALGORITHM_HIERARCHICAL, 60);
 	uint32_t r, i, most = 0, sent[2] = { 0, 0 }, pass;
 	const char *why;
 
-	(void)state;
 	for (pass = 0; pass < 2; pass++) {
 		d.dtype = pass ? DRM_T3_I32 : DRM_T3_F32;
 		for (most = 0, r = 0; r < 6; r++) {
@@ -118,7 +117,7 @@ static void floats_are_added_in_one_order(void **state)
  * A chunk of node 0 is summed up on node 1 first. Chunks whose sums are on their way longest come
  * first, and at a place the chunk that ends there comes last, unless it goes around first.
  */
-static void order_over_nodes(void **state)
+TEST("the sum with the longest way over nodes comes first")
 {
 	static const uint8_t node[] = { 0, 0, 0, 1, 1, 1 };
 	/* of rank 1, place 1 of node 0: the chunks of node 1 first */
@@ -127,7 +126,6 @@ static void order_over_nodes(void **state)
 	struct t3_plan_desc d = make(T3_REDUCE_SCATTER, T3_ALGORITHM_HIERARCHICAL, 100);
 	const char *why;
 
-	(void)state;
 	assert_int_equal(t3_layout_make(&d, 1, 6, node, &layouts[0], &why), 0);
 	assert_int_equal(layouts[0].produced, 6);
 	assert_memory_equal(layouts[0].order, floats, 6);
@@ -144,12 +142,11 @@ static void order_over_nodes(void **state)
 	assert_int_equal(layouts[0].produced, 0);
 }
 
-static void long_arrays_over_nodes_are_cut(void **state)
+TEST("long arrays over nodes are cut")
 {
 	static const uint8_t node[] = { 0, 1, 1, 0 };
 	struct t3_plan_desc d = make(T3_ALL_REDUCE, T3_ALGORITHM_HIERARCHICAL, 0);
 
-	(void)state;
 	d.count = (UINT64_C(1) << 25) + 5;
 	check_plan(&d, 4, node);
 	assert_int_equal(layouts[0].parts, 2);
@@ -170,14 +167,13 @@ static const struct {
 	{ "HIERARCHICAL needs more than one rank on each node", 3, (const uint8_t[]){ 0, 1, 2 } },
 };
 
-static void unfit_nodes_are_refused(void **state)
+TEST("unfit nodes are refused")
 {
 	struct t3_plan_desc d = make(T3_ALL_REDUCE, T3_ALGORITHM_HIERARCHICAL, 100);
 	static const uint8_t fit[] = { 0, 0, 1, 1 };
 	const char *why;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(unfit) / sizeof(unfit[0]); i++) {
 		assert_int_equal(t3_layout_make(&d, 0, unfit[i].ranks, unfit[i].node, &layouts[0],
 						&why),
@@ -191,13 +187,12 @@ static void unfit_nodes_are_refused(void **state)
 }
 
 /* Two segments for each chunk fit for up to 15 chunks. */
-static void limits_of_nodes(void **state)
+TEST("two segments for each chunk fit up to 15 chunks")
 {
 	struct t3_plan_desc d = make(T3_ALL_REDUCE, T3_ALGORITHM_HIERARCHICAL, UINT64_C(1) << 27);
 	uint8_t node[T3_COMM_RANKS_MAX];
 	const char *why;
 
-	(void)state;
 	deal_ranks(32, 2, IN_ROWS, node);
 	assert_int_equal(t3_layout_make(&d, 31, 32, node, &layouts[0], &why), 0);
 	assert_int_equal(layouts[0].parts, 1);
@@ -207,18 +202,4 @@ static void limits_of_nodes(void **state)
 	deal_ranks(30, 2, IN_ROWS, node);
 	assert_int_equal(t3_layout_make(&d, 29, 30, node, &layouts[0], &why), 0);
 	assert_int_equal(layouts[0].parts, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layouts_of_nodes_fit_each_other),
-		cmocka_unit_test(floats_are_added_in_one_order),
-		cmocka_unit_test(order_over_nodes),
-		cmocka_unit_test(long_arrays_over_nodes_are_cut),
-		cmocka_unit_test(unfit_nodes_are_refused),
-		cmocka_unit_test(limits_of_nodes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "test_lib_fabric.h"
 
 #include "plan/plan.h"
+#include "test.h"
 
 /* The message of a set-up, as numbers. */
 struct wire_message {
@@ -27,22 +28,20 @@ static struct t3_device *devs[RANKS];
 static struct t3_comm *comms[RANKS];
 static unsigned int fds;
 
-static int start(void **state)
+static int start(void)
 {
 	uint32_t i;
 
-	(void)state;
 	fds = count_fds();
 	for (i = 0; i < RANKS; i++)
 		devs[i] = device_new(FABRIC, i);
 	return 0;
 }
 
-static int stop(void **state)
+static int stop(void)
 {
 	uint32_t i;
 
-	(void)state;
 	fabric_has_spaces = false;
 	for (i = 0; i < RANKS; i++) {
 		t3_comm_destroy(comms[i]);
@@ -104,21 +103,22 @@ static void refuses(int file, uint32_t knows, const char *text)
 	hear_all(knows, -EPROTO, text);
 }
 
-static void wrong_shared_state_is_refused(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
+TEST("wrong shared state is refused")
 {
 	int file = memfd_create("short", MFD_CLOEXEC);
 
-	(void)state;
 	refuses(file, GRANT, "rank 0 sent memory of a wrong size or without seals");
 	close(file);
 }
 
 /* Else its owner could cut it below the mapping. */
-static void unsealed_shared_state_is_refused(void **state)
+TEST("unsealed shared state is refused")
 {
 	int file = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING), plain;
 
-	(void)state;
 	assert_int_equal(ftruncate(file, sizeof(struct plan_shared)), 0);
 	refuses(file, GRANT, "rank 0 sent memory of a wrong size or without seals");
 	close(file);
@@ -127,19 +127,17 @@ static void unsealed_shared_state_is_refused(void **state)
 	close(plain);
 }
 
-static void no_shared_state(void **state)
+TEST("a message without shared state is refused")
 {
-	(void)state;
 	refuses(-1, GRANT, "rank 0 sent memory of a wrong size or without seals");
 }
 
 /* Without the check rank 1 would send by an import that is not its own. */
-static void no_grant(void **state)
+TEST("a message without a grant is refused")
 {
 	struct plan_shared *shared = NULL;
 	int file = -1;
 
-	(void)state;
 	assert_int_equal(t3_plan_shared_new(&shared, &file), 0);
 	fabric_has_spaces = true;
 	refuses(file, READY, "rank 0 sent neither a grant nor an error");
@@ -148,12 +146,11 @@ static void no_grant(void **state)
 }
 
 /* No plan can be made after it, and nobody waits for one. */
-static void another_ones_end_is_final(void **state)
+TEST("another rank's end is final")
 {
 	struct wire_message m = good();
 	struct t3_plan *plan = NULL;
 
-	(void)state;
 	assert_int_equal(t3_comm_create_local(devs, 2, comms), 0);
 	m.error = -EIO;
 	m.fatal = 1;
@@ -196,11 +193,10 @@ static void is_another_call(struct wire_message m, const char *text)
 	}
 }
 
-static void messages_of_another_call_are_refused(void **state)
+TEST("messages of another call are refused")
 {
 	struct wire_message m = good();
 
-	(void)state;
 	m.magic++;
 	is_another_call(m, "rank 0 has a libt3 with plans of version 50335404, this one 50335403");
 	m = good();
@@ -237,11 +233,10 @@ static void differs(const struct t3_plan_desc *desc, const char *text)
 	comms[0] = comms[1] = NULL;
 }
 
-static void what_differs_is_named(void **state)
+TEST("the difference between plans is named")
 {
 	struct t3_plan_desc desc = all_reduce;
 
-	(void)state;
 	desc.count = 11;
 	differs(&desc, "rank 1 wants a plan with count 10; rank 0 one with count 11");
 	desc.dtype = DRM_T3_F32;
@@ -258,11 +253,10 @@ static void what_differs_is_named(void **state)
 }
 
 /* Rank 0 is in a barrier, and has then ended. The end is not the reason. */
-static void the_reason_is_kept(void **state)
+TEST("the reason is kept")
 {
 	struct t3_plan *plan;
 
-	(void)state;
 	assert_int_equal(t3_comm_create_local(devs, 3, comms), 0);
 	assert_int_equal(t3_comm_barrier(comms[0], 0), -ETIMEDOUT);
 	t3_comm_destroy(comms[0]);
@@ -274,12 +268,11 @@ static void the_reason_is_kept(void **state)
 }
 
 /* After a plain collective that found no link no other one can run. A plan of another kind can. */
-static void no_link(void **state)
+TEST("a missing link ends plain collectives alone")
 {
 	struct wire_message m = { .magic = 0x50335403, .number = 1, .desc = all_reduce };
 	uint32_t in = 1, out, i;
 
-	(void)state;
 	assert_int_equal(t3_comm_create_local(devs, 2, comms), 0);
 	comms[1]->topology = 1;
 	comms[1]->device_rank[1] = 7;
@@ -288,23 +281,4 @@ static void no_link(void **state)
 		assert_int_equal(t3_all_reduce(comms[1], &in, &out, 10, 0, DRM_T3_OP_ADD, 0),
 				 -EHOSTUNREACH);
 	assert_int_equal(comms[1]->plans_over, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(wrong_shared_state_is_refused),
-		TEST(no_shared_state),
-		TEST(no_grant),
-		TEST(another_ones_end_is_final),
-		TEST(unsealed_shared_state_is_refused),
-		TEST(messages_of_another_call_are_refused),
-		TEST(what_differs_is_named),
-		TEST(the_reason_is_kept),
-		TEST(no_link),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "space/private.h"
 #include "seeds.h"
 #include "t3_producer.h"
+#include "test.h"
 
 #define DOORBELLS 4096u
 #define IMAGE	  4096u
@@ -314,13 +315,18 @@ static void run_epochs(const struct t3_segment_desc *d, uint32_t path, uint64_t 
 	assert_int_equal(t3_unmap(space, d->segment), 0);
 }
 
-static void any_runs_tiles_and_orders(void **state)
+static int stop_and_report(void)
+{
+	seeds_report();
+	return stop();
+}
+
+TEST_WITH("runs and tiles in any order arrive", start, stop_and_report)
 {
 	uint32_t dtype, rows, columns;
 	uint64_t seed, random;
 	struct t3_segment_desc d;
 
-	(void)state;
 	for_each_seed(seed, 60)
 	{
 		random = seed;
@@ -332,12 +338,6 @@ static void any_runs_tiles_and_orders(void **state)
 		run_epochs(&d, T3_PATH_STORE, &random);
 		run_epochs(&d, T3_PATH_DOORBELL, &random);
 	}
-}
-
-static int stop_and_report(void **state)
-{
-	seeds_report(state);
-	return stop(state);
 }
 
 /* ------------------------------------------------------------------ refusals */
@@ -353,7 +353,7 @@ static const struct t3_segment_desc usual = {
 	.tile_row_bytes = 12,
 };
 
-static void a_refused_put_has_no_effect(void **state)
+T3_TEST("a refused put has no effect")
 {
 	static const uint32_t paths[] = { T3_PATH_STORE, T3_PATH_DOORBELL };
 	unsigned char src[128];
@@ -361,7 +361,6 @@ static void a_refused_put_has_no_effect(void **state)
 	uint64_t seed = 1;
 	size_t i;
 
-	(void)state;
 	memset(src, 7, sizeof(src));
 	for (i = 0; i < 2; i++) {
 		p = create(&usual, paths[i]);
@@ -395,12 +394,11 @@ static void a_refused_put_has_no_effect(void **state)
 	}
 }
 
-static void what_is_missing(void **state)
+T3_TEST("the missing elements of a tile are counted")
 {
 	struct t3_producer *p = create(&usual, T3_PATH_STORE);
 	uint64_t seed = 1, tile, bytes;
 
-	(void)state;
 	watch();
 	begin(p, &usual);
 	tile = 8;
@@ -424,12 +422,11 @@ static void what_is_missing(void **state)
 
 /* --------------------------------------------------------------- the staging */
 
-static void staged_data_that_is_not_read_yet(void **state)
+T3_TEST("staged data that was not read is busy")
 {
 	struct t3_producer *p = create(&usual, T3_PATH_DOORBELL);
 	uint64_t seed = 1;
 
-	(void)state;
 	watch();
 	begin(p, &usual);
 	put_the_rest(p, &seed);
@@ -452,7 +449,7 @@ static void staged_data_that_is_not_read_yet(void **state)
 	t3_producer_destroy(p);
 }
 
-static void hot_paths_make_no_call(void **state)
+T3_TEST("hot paths make no call")
 {
 	static const uint32_t paths[] = { T3_PATH_STORE, T3_PATH_DOORBELL };
 	struct t3_producer *p;
@@ -460,7 +457,6 @@ static void hot_paths_make_no_call(void **state)
 	unsigned int calls;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		p = create(&usual, paths[i]);
 		watch();
@@ -473,7 +469,7 @@ static void hot_paths_make_no_call(void **state)
 	}
 }
 
-static void staging_of_the_caller(void **state)
+T3_TEST("the caller's buffer serves as staging")
 {
 	struct t3_producer_desc arg = {
 		.segment = &usual,
@@ -485,7 +481,6 @@ static void staging_of_the_caller(void **state)
 	uint32_t value = 0x11223344;
 	struct t3_producer *p;
 
-	(void)state;
 	assert_int_equal(t3_local_map(space, &usual), 0);
 	assert_int_equal(t3_producer_create(dev, space, &arg, &p), 0);
 	assert_int_equal(kernel.request, DRM_IOCTL_T3_SEGMENT_STAGING);
@@ -504,11 +499,10 @@ static void staging_of_the_caller(void **state)
 }
 
 /* The device begins a new image with a count of its own. */
-static void another_image_begins_anew(void **state)
+T3_TEST("another image begins anew")
 {
 	struct t3_producer *p;
 
-	(void)state;
 	assert_int_equal(t3_local_map(space, &usual), 0);
 	p = create(&usual, T3_PATH_DOORBELL);
 	events()->consumed[5][0] = 7;
@@ -533,11 +527,10 @@ static uint32_t chosen(const struct t3_segment_desc *d)
 	return path;
 }
 
-static void auto_counts_stores(void **state)
+T3_TEST("AUTO counts stores")
 {
 	struct t3_segment_desc d = make(DRM_T3_F32, 1, 64, 0, 1, 12);
 
-	(void)state;
 	assert_int_equal(chosen(&d), T3_PATH_STORE); /* 48 bytes: 6 stores */
 	d.tile_row_bytes = 52;
 	assert_int_equal(chosen(&d), T3_PATH_DOORBELL);
@@ -553,7 +546,7 @@ static void auto_counts_stores(void **state)
 	assert_int_equal(chosen(&d), T3_PATH_STORE);
 }
 
-static void auto_takes_stores_where_it_must(void **state)
+T3_TEST("AUTO takes stores where it must")
 {
 	struct t3_segment_desc d = make(DRM_T3_F32, 4, 64, 0, 4, 64);
 	struct t3_producer_desc arg = { .segment = &d };
@@ -563,7 +556,6 @@ static void auto_takes_stores_where_it_must(void **state)
 	} rows[] = { { ENOSPC, 0, -ENOSPC }, { EDQUOT, 0, -EDQUOT }, { EIO, -EIO, -EIO } };
 	size_t i;
 
-	(void)state;
 	assert_int_equal(t3_local_map(space, &d), 0);
 	for (i = 0; i < 3; i++) {
 		arg.path = T3_PATH_AUTO;
@@ -584,13 +576,12 @@ static void auto_takes_stores_where_it_must(void **state)
 	assert_int_equal(kernel.request, DRM_IOCTL_GEM_CLOSE);
 }
 
-static void create_checks_its_arguments(void **state)
+T3_TEST("a creation checks its arguments")
 {
 	struct t3_segment_desc d = usual;
 	struct t3_producer_desc arg = { .segment = &d, .path = T3_PATH_STORE };
 	struct t3_producer *p = NULL;
 
-	(void)state;
 	assert_int_equal(t3_producer_create(dev, space, &arg, &p), -ENOENT);
 	assert_int_equal(t3_local_map(space, &d), 0);
 	assert_int_equal(t3_producer_create(NULL, space, &arg, &p), -EINVAL);
@@ -629,21 +620,8 @@ static void create_checks_its_arguments(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(any_runs_tiles_and_orders, start, stop_and_report),
-		T3_TEST(a_refused_put_has_no_effect),
-		T3_TEST(what_is_missing),
-		T3_TEST(staged_data_that_is_not_read_yet),
-		T3_TEST(hot_paths_make_no_call),
-		T3_TEST(staging_of_the_caller),
-		T3_TEST(another_image_begins_anew),
-		T3_TEST(auto_counts_stores),
-		T3_TEST(auto_takes_stores_where_it_must),
-		T3_TEST(create_checks_its_arguments),
-	};
-
 #if !defined(__x86_64__) && !defined(__aarch64__)
 	return 77; /* the watcher knows these two only */
 #endif
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "test_lib_kernel.h"
 
 #include "space/private.h"
+#include "test.h"
 
 #include <poll.h>
 #include <sys/syscall.h>
@@ -29,21 +30,19 @@ int ppoll(struct pollfd *files, nfds_t count, const struct timespec *time, const
 	return -1;
 }
 
-static int open_queue(void **state)
+static int open_queue(void)
 {
-	start(state);
+	start();
 	return t3_queue_create(dev, 1, &queue);
 }
 
-static int close_queue(void **state)
+static int close_queue(void)
 {
 	t3_queue_destroy(queue);
 	assert_int_equal(kernel.request, DRM_IOCTL_T3_QUEUE_DESTROY);
 	assert_int_equal(ASKED(drm_t3_queue_destroy)->queue, 51);
-	return stop(state);
+	return stop();
 }
-
-#define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(name, open_queue, close_queue)
 
 static struct t3_gemm_desc product(void)
 {
@@ -58,11 +57,12 @@ static struct t3_gemm_desc product(void)
 	};
 }
 
-static void creates(void **state)
+#define QUEUE_TEST(sentence) TEST_WITH(sentence, open_queue, close_queue)
+
+QUEUE_TEST("a queue is created with its priority")
 {
 	struct t3_queue *other = NULL;
 
-	(void)state;
 	assert_int_equal(t3_queue_create(dev, 2, &other), 0);
 	assert_int_equal(ASKED(drm_t3_queue_create)->priority, 2);
 	t3_queue_destroy(other);
@@ -75,12 +75,11 @@ static void creates(void **state)
 	t3_queue_destroy(NULL);
 }
 
-static void asks_for_each_field(void **state)
+QUEUE_TEST("a product passes each field")
 {
 	struct t3_gemm_desc x = product();
 	const struct drm_t3_gemm *c = &kernel.command.gemm;
 
-	(void)state;
 	x.chunk_rows = 4;
 	x.first_chunk = 2;
 	x.chunks_up = 7;
@@ -122,12 +121,11 @@ static void asks_for_each_field(void **state)
 }
 
 /* Zeros: packed rows, and an order that fits the shape. */
-static void zeros(void **state)
+QUEUE_TEST("zeros of a product become defaults")
 {
 	struct t3_gemm_desc x = product();
 	const struct drm_t3_gemm *c = &kernel.command.gemm;
 
-	(void)state;
 	x.a.pitch = x.b.pitch = x.c.pitch = 0;
 	x.rows = 1000;
 	assert_int_equal(t3_queue_gemm(queue, &x, NULL), 0);
@@ -147,11 +145,10 @@ static void zeros(void **state)
 	assert_int_equal(c->a.pitch | c->b.pitch | c->dst.pitch, 0);
 }
 
-static void into_a_space(void **state)
+QUEUE_TEST("a product goes into a space")
 {
 	struct t3_gemm_desc x = product();
 
-	(void)state;
 	x.space = space;
 	assert_int_equal(t3_queue_gemm(queue, &x, NULL), -EINVAL);
 	x.c.buffer = NULL;
@@ -171,11 +168,10 @@ static void expect_invalid(const struct t3_gemm_desc *bad)
 	assert_int_equal(kernel.calls, calls);
 }
 
-static void refuses(void **state)
+QUEUE_TEST("wrong products are refused")
 {
 	struct t3_gemm_desc x = product();
 
-	(void)state;
 	assert_int_equal(t3_queue_gemm(NULL, &x, NULL), -EINVAL);
 	expect_invalid(NULL);
 	x.dtype = DRM_T3_U8;
@@ -208,13 +204,12 @@ static void expect_foreign(const struct t3_gemm_desc *bad)
 }
 
 /* Their handles may be those of other things of the queue's device. */
-static void what_another_device_has_is_refused(void **state)
+QUEUE_TEST("objects of another device are refused")
 {
 	struct t3_buffer other = *buffer;
 	struct t3_space foreign = *space;
 	struct t3_gemm_desc x = product();
 
-	(void)state;
 	other.fd++;
 	foreign.fd++;
 	x.a.buffer = &other;
@@ -231,11 +226,10 @@ static void what_another_device_has_is_refused(void **state)
 }
 
 /* The struct goes to the driver as it is, as far as its size says. */
-static void takes_any_command(void **state)
+QUEUE_TEST("a queue takes any command")
 {
 	struct drm_t3_update x = { .head.type = DRM_T3_COMMAND_UPDATE, .rows = 3, .dtype = 2 };
 
-	(void)state;
 	assert_int_equal(t3_queue_job(queue, &x.head, sizeof(x), NULL), 0);
 	assert_int_equal(kernel.request, DRM_IOCTL_T3_QUEUE_SUBMIT);
 	assert_int_equal(ASKED(drm_t3_queue_submit)->command_count, 1);
@@ -247,12 +241,11 @@ static void takes_any_command(void **state)
 	assert_int_equal(t3_queue_job(queue, &x.head, DRM_T3_SUBMIT_STRIDE_MAX + 1, NULL), -EINVAL);
 }
 
-static void fences(void **state)
+QUEUE_TEST("a fence is exported, and its syncobj goes")
 {
 	struct t3_gemm_desc x = product();
 	int fence = -1;
 
-	(void)state;
 	assert_int_equal(t3_queue_gemm(queue, &x, &fence), 0);
 	assert_int_equal(kernel.out.handle, 61);
 	assert_int_equal(kernel.out.point, 0);
@@ -273,11 +266,10 @@ static void fences(void **state)
 	assert_int_equal(t3_fence_wait(-1, 0), -EINVAL);
 }
 
-static void a_signal_does_not_end_a_wait(void **state)
+QUEUE_TEST("a signal does not end a wait")
 {
 	int fence = dup(kernel.node);
 
-	(void)state;
 	interruptions = 2;
 	assert_int_equal(t3_fence_wait(fence, 0), -ETIMEDOUT);
 	assert_int_equal(interruptions, 0);
@@ -285,11 +277,10 @@ static void a_signal_does_not_end_a_wait(void **state)
 }
 
 /* A poll of another kind of file could last for ever. */
-static void what_is_no_fence_is_not_waited_for(void **state)
+QUEUE_TEST("another kind of file is not waited for")
 {
 	int other = dup(kernel.node);
 
-	(void)state;
 	sleeps = false;
 	kernel.error = ENOTTY;
 	assert_int_equal(t3_fence_wait(other, INT64_MAX), -EINVAL);
@@ -298,12 +289,11 @@ static void what_is_no_fence_is_not_waited_for(void **state)
 }
 
 /* The kernel is asked to wait up to the deadline, in seconds and nanoseconds. */
-static void a_fence_is_waited_for_up_to_its_deadline(void **state)
+QUEUE_TEST("a fence is waited for up to its deadline")
 {
 	int fence = dup(kernel.node);
 	int64_t left;
 
-	(void)state;
 	sleeps = false;
 	assert_int_equal(t3_fence_wait(fence, t3_deadline(5500000000)), -ENOMEM);
 	left = slept.tv_sec * INT64_C(1000000000) + slept.tv_nsec;
@@ -319,12 +309,11 @@ static void a_fence_is_waited_for_up_to_its_deadline(void **state)
 }
 
 /* The first, second or third call fails. The error is returned, and the syncobj is destroyed. */
-static void errors(void **state)
+QUEUE_TEST("an error leaves no syncobj")
 {
 	struct t3_gemm_desc x = product();
 	int fence = -1;
 
-	(void)state;
 	kernel.error = ENOMEM;
 	assert_int_equal(t3_queue_gemm(queue, &x, &fence), -ENOMEM);
 	assert_int_equal(kernel.request, DRM_IOCTL_SYNCOBJ_CREATE);
@@ -338,24 +327,4 @@ static void errors(void **state)
 	assert_int_equal(kernel.request, DRM_IOCTL_SYNCOBJ_DESTROY);
 	kernel.fail_request = 0;
 	assert_int_equal(fence, -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		QUEUE_TEST(creates),
-		QUEUE_TEST(asks_for_each_field),
-		QUEUE_TEST(zeros),
-		QUEUE_TEST(into_a_space),
-		QUEUE_TEST(refuses),
-		QUEUE_TEST(what_another_device_has_is_refused),
-		QUEUE_TEST(fences),
-		QUEUE_TEST(a_signal_does_not_end_a_wait),
-		QUEUE_TEST(what_is_no_fence_is_not_waited_for),
-		QUEUE_TEST(errors),
-		QUEUE_TEST(takes_any_command),
-		QUEUE_TEST(a_fence_is_waited_for_up_to_its_deadline),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

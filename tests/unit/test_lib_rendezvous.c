@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libt3: the rendezvous over TCP: how ranks come, are late, leave and come again. */
 #include "test_lib_rendezvous.h"
+#include "test.h"
 #include <sys/wait.h>
 
 static void run_all(uint32_t ranks)
@@ -16,32 +17,32 @@ static void run_all(uint32_t ranks)
 		end_good(i);
 }
 
-static void all_ranks_get_the_bytes_of_all(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
+TEST("all ranks get the bytes of all")
 {
 	static const uint32_t sizes[] = { 2, 3, 5, 32 };
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 4; i++)
 		run_all(sizes[i]);
 }
 
-static void a_port_serves_again_at_once(void **state)
+TEST("a port serves again at once")
 {
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 20; i++)
 		run_all(4);
 }
 
-static void processes_meet(void **state)
+TEST("processes meet at the port")
 {
 	pid_t pid[4];
 	uint32_t i;
 	int status;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		set(i, 4, LONG);
 		pid[i] = fork();
@@ -71,9 +72,8 @@ static void on_host(const char *host)
 		end_good(i);
 }
 
-static void a_name_is_as_good_as_an_address(void **state)
+TEST("a name is as good as an address")
 {
-	(void)state;
 	if (!has_localhost())
 		skip();
 	on_host("localhost");
@@ -90,9 +90,8 @@ static bool has_ipv6(void)
 	return has;
 }
 
-static void ranks_meet_by_ipv6(void **state)
+TEST("ranks meet by IPv6")
 {
-	(void)state;
 	if (!has_ipv6()) {
 		print_message("skipped: this machine has no address ::1\n");
 		skip();
@@ -101,12 +100,11 @@ static void ranks_meet_by_ipv6(void **state)
 }
 
 /* A machine has more addresses, and each of its interfaces can be reached from elsewhere. */
-static void rank_0_listens_at_the_master_address_alone(void **state)
+TEST("rank 0 listens at the master address alone")
 {
 	struct sockaddr_in at = address();
 	int fd;
 
-	(void)state;
 	set(0, 2, LONG);
 	set(1, 2, LONG);
 	begin(0);
@@ -123,22 +121,20 @@ static void rank_0_listens_at_the_master_address_alone(void **state)
 
 /* ---------------------------------------------------------------------- deadlines */
 
-static void rank_0_alone_ends_at_its_deadline(void **state)
+TEST("rank 0 alone ends at its deadline")
 {
 	int64_t begun = t3_deadline(0);
 
-	(void)state;
 	set(0, 3, in_ms(150));
 	begin(0);
 	end_with_port(0, -ETIMEDOUT, "ranks 1 2 of 3 did not come to 127.0.0.1 port %s in time");
 	assert_in_range(member[0].end_ns - begun, 150000000, 5000000000);
 }
 
-static void another_rank_alone_ends_at_its_deadline(void **state)
+TEST("another rank alone ends at its deadline")
 {
 	int64_t begun = t3_deadline(0);
 
-	(void)state;
 	set(1, 3, in_ms(150));
 	begin(1);
 	end_with_port(1, -ETIMEDOUT,
@@ -146,9 +142,8 @@ static void another_rank_alone_ends_at_its_deadline(void **state)
 	assert_in_range(member[1].end_ns - begun, 150000000, 5000000000);
 }
 
-static void the_late_rank_is_named_to_all(void **state)
+TEST("the late rank is named to all")
 {
-	(void)state;
 	set(0, 4, in_ms(500));
 	set(1, 4, LONG);
 	set(2, 4, LONG);
@@ -160,9 +155,8 @@ static void the_late_rank_is_named_to_all(void **state)
 	end_with_port(0, -ETIMEDOUT, "rank 3 of 4 did not come to 127.0.0.1 port %s in time");
 }
 
-static void a_rank_may_give_up_first(void **state)
+TEST("a rank may give up first")
 {
-	(void)state;
 	set(0, 3, in_ms(1500));
 	set(2, 3, in_ms(500));
 	begin(0);
@@ -173,9 +167,8 @@ static void a_rank_may_give_up_first(void **state)
 		      "rank 2, which has ended");
 }
 
-static void a_rank_may_come_again(void **state)
+TEST("a rank may come again")
 {
-	(void)state;
 	set(0, 3, LONG);
 	set(1, 3, in_ms(500));
 	begin(0);
@@ -192,9 +185,8 @@ static void a_rank_may_come_again(void **state)
 
 /* ---------------------------------------------------------------------- mistakes */
 
-static void ranks_must_agree_on_their_number(void **state)
+TEST("ranks must agree on their number")
 {
-	(void)state;
 	set(0, 3, in_ms(1000));
 	set(1, 2, LONG);
 	begin(0);
@@ -205,9 +197,8 @@ static void ranks_must_agree_on_their_number(void **state)
 		      "rank 1, which counts 2 ranks");
 }
 
-static void ranks_must_be_of_one_job(void **state)
+TEST("ranks must be of one job")
 {
-	(void)state;
 	set(0, 2, LONG);
 	begin(0);
 	set(1, 2, LONG);
@@ -220,9 +211,8 @@ static void ranks_must_be_of_one_job(void **state)
 	end_good(1);
 }
 
-static void a_rank_is_taken_once(void **state)
+TEST("a rank is taken once")
 {
-	(void)state;
 	set(0, 3, LONG);
 	set(1, 3, LONG);
 	begin(0);
@@ -239,12 +229,11 @@ static void a_rank_is_taken_once(void **state)
 	end_good(2);
 }
 
-static void a_port_that_is_taken_is_an_error(void **state)
+TEST("a port that is taken is an error")
 {
 	struct sockaddr_in at = address();
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
 	assert_int_equal(listen(fd, 1), 0);
 	set(0, 2, LONG);
@@ -256,9 +245,8 @@ static void a_port_that_is_taken_is_an_error(void **state)
 }
 
 /* 192.0.2.1 is for documentation: no machine has it. */
-static void rank_0_must_be_at_the_address(void **state)
+TEST("rank 0 must be at the address")
 {
-	(void)state;
 	set(0, 2, LONG);
 	member[0].r.host = "192.0.2.1";
 	begin(0);
@@ -266,39 +254,11 @@ static void rank_0_must_be_at_the_address(void **state)
 	    "MASTER_ADDR is 192.0.2.1, which is no address of this machine, where rank 0 is");
 }
 
-static void too_many_bytes_are_refused(void **state)
+TEST("too many bytes are refused")
 {
 	static char data[257];
 
-	(void)state;
 	set(0, 2, LONG);
 	assert_int_equal(comm_rendezvous(&member[0].r, data, data, 257), -EINVAL);
 	assert_string_equal(member[0].r.error, "a rank's 257 bytes are too many");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(all_ranks_get_the_bytes_of_all),
-		TEST(a_port_serves_again_at_once),
-		TEST(processes_meet),
-		TEST(a_name_is_as_good_as_an_address),
-		TEST(ranks_meet_by_ipv6),
-		TEST(rank_0_listens_at_the_master_address_alone),
-		TEST(rank_0_alone_ends_at_its_deadline),
-		TEST(another_rank_alone_ends_at_its_deadline),
-		TEST(the_late_rank_is_named_to_all),
-		TEST(a_rank_may_give_up_first),
-		TEST(a_rank_may_come_again),
-		TEST(ranks_must_agree_on_their_number),
-		TEST(ranks_must_be_of_one_job),
-		TEST(a_rank_is_taken_once),
-		TEST(a_port_that_is_taken_is_an_error),
-		TEST(rank_0_must_be_at_the_address),
-		TEST(too_many_bytes_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,18 +63,16 @@ static inline void find_port(const char *address)
 	snprintf(port, sizeof(port), "%u", ntohs(at.sin_port));
 }
 
-static inline int start(void **state)
+static inline int start(void)
 {
-	(void)state;
 	fds = count_fds();
 	memset(member, 0, sizeof(member));
 	find_port("127.0.0.1");
 	return 0;
 }
 
-static inline int stop(void **state)
+static inline int stop(void)
 {
-	(void)state;
 	assert_int_equal(count_fds(), fds);
 	return 0;
 }

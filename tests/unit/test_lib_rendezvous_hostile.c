@@ -3,6 +3,7 @@
 #include "test_lib_rendezvous.h"
 
 #include "comm/rendezvous.h"
+#include "test.h"
 
 /* ------------------------------------------------------------ rank 0 is a good one */
 
@@ -57,11 +58,13 @@ static void request(struct wire_request wrong, int kind)
 	sent(&wrong, sizeof(wrong), kind);
 }
 
-static void wrong_requests_are_refused(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
+TEST("wrong requests are refused")
 {
 	struct wire_request r = good_request;
 
-	(void)state;
 	begin_rank_0();
 	r.head.version = 2;
 	request(r, RENDEZVOUS_OTHER_VERSION);
@@ -96,12 +99,11 @@ static void wrong_requests_are_refused(void **state)
 	end_rank_0();
 }
 
-static void strangers_get_no_answer(void **state)
+TEST("strangers get no answer")
 {
 	static char noise[100000];
 	struct wire_request r = good_request;
 
-	(void)state;
 	begin_rank_0();
 	strcpy(noise, "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: a browser\r\n\r\n");
 	sent(noise, strlen(noise), -1);
@@ -114,12 +116,11 @@ static void strangers_get_no_answer(void **state)
 }
 
 /* A part of a request, and then the end. */
-static void truncated_requests_do_no_harm(void **state)
+TEST("truncated requests do no harm")
 {
 	size_t size;
 	int fd;
 
-	(void)state;
 	begin_rank_0();
 	for (size = 0; size < sizeof(good_request); size++) {
 		fd = intrude();
@@ -132,11 +133,10 @@ static void truncated_requests_do_no_harm(void **state)
 }
 
 /* All of these are open while the ranks meet. */
-static void silent_connections_are_no_obstacle(void **state)
+TEST("silent connections are no obstacle")
 {
 	int silent[150], i;
 
-	(void)state;
 	begin_rank_0();
 	for (i = 0; i < 150; i++) {
 		silent[i] = intrude();
@@ -149,13 +149,12 @@ static void silent_connections_are_no_obstacle(void **state)
 }
 
 /* A connection has three seconds for its request, however it sends it. */
-static void slow_connections_are_closed(void **state)
+TEST("slow connections are closed")
 {
 	int64_t begun = t3_deadline(0);
 	int silent, slow;
 	size_t sent = 0;
 
-	(void)state;
 	begin_rank_0();
 	silent = intrude();
 	slow = intrude();
@@ -172,14 +171,13 @@ static void slow_connections_are_closed(void **state)
 }
 
 /* A rank may be slow within its time, also when another connection comes. */
-static void a_request_may_come_in_pieces(void **state)
+TEST("a request may come in pieces")
 {
 	struct wire_request all[2], wrong = good_request;
 	struct wire_head head;
 	size_t i;
 	int fd;
 
-	(void)state;
 	wrong.head.job = 0;
 	begin_rank_0();
 	fd = intrude();
@@ -200,12 +198,11 @@ static void a_request_may_come_in_pieces(void **state)
 }
 
 /* Rank 1 comes twice, and the first one is not its process. When that has gone, rank 1 can come. */
-static void a_false_rank_may_go(void **state)
+TEST("a false rank may go")
 {
 	struct wire_request r = good_request;
 	int false_one, second;
 
-	(void)state;
 	set(0, 3, LONG);
 	begin(0);
 	r.head.ranks = 3;
@@ -228,11 +225,10 @@ static void a_false_rank_may_go(void **state)
 }
 
 /* The deadline holds whatever connections do. */
-static void rank_0_ends_at_its_deadline(void **state)
+TEST("rank 0 ends at its deadline")
 {
 	int fd[30], i;
 
-	(void)state;
 	set(0, 2, in_ms(1500));
 	begin(0);
 	for (i = 0; i < 30; i++) {
@@ -289,11 +285,10 @@ static void answer_with(struct wire_head head, int ret, const char *text)
 
 #define WRONG_FORM "rank 0 sent an answer of a wrong form"
 
-static void wrong_answers_are_refused(void **state)
+TEST("wrong answers are refused")
 {
 	struct wire_head good = good_request.head, h;
 
-	(void)state;
 	good.kind = RENDEZVOUS_REPLY;
 	good.rank = 0;
 	h = good;
@@ -329,12 +324,11 @@ static void wrong_answers_are_refused(void **state)
 }
 
 /* It neither waits nor ends the process. */
-static void nothing_is_sent_to_one_that_has_gone(void **state)
+TEST("nothing is sent to a peer that has gone")
 {
 	static const char data[1 << 16];
 	int pair[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	assert_int_equal(rendezvous_send(pair[0], data, 8), 0);
 	errno = EINTR;
@@ -346,25 +340,23 @@ static void nothing_is_sent_to_one_that_has_gone(void **state)
 	close(pair[0]);
 }
 
-static void another_listener_is_no_rank_0(void **state)
+TEST("another listener is no rank 0")
 {
 	static const char http[] = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
 	char text[T3_COMM_TEXT_SIZE];
 
-	(void)state;
 	snprintf(text, sizeof(text), "the program at 127.0.0.1 port %s is no rank 0 of libt3",
 		 port);
 	answers(http, sizeof(http), -EPROTO, text);
 }
 
 /* The end of a connection is no answer, however much came before it. */
-static void a_truncated_answer_is_tried_again(void **state)
+TEST("a truncated answer is tried again")
 {
 	struct wire_head head = good_request.head;
 	int listener = false_rank_0(), fd;
 	char all[2 * BYTES] = "rank 0";
 
-	(void)state;
 	head.kind = RENDEZVOUS_REPLY;
 	strcpy(all + BYTES, "rank 1");
 	set(1, 2, LONG);
@@ -386,11 +378,10 @@ static void a_truncated_answer_is_tried_again(void **state)
 	close(listener);
 }
 
-static void a_silent_listener_is_left_at_the_deadline(void **state)
+TEST("a silent listener is left at the deadline")
 {
 	int listener = false_rank_0(), fd;
 
-	(void)state;
 	set(1, 2, in_ms(1000));
 	begin(1);
 	fd = accept_rank(listener);
@@ -399,27 +390,4 @@ static void a_silent_listener_is_left_at_the_deadline(void **state)
 	assert_in_range(member[1].end_ns - member[1].r.deadline_ns, 0, 2000000000);
 	close(fd);
 	close(listener);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(wrong_requests_are_refused),
-		TEST(strangers_get_no_answer),
-		TEST(truncated_requests_do_no_harm),
-		TEST(silent_connections_are_no_obstacle),
-		TEST(slow_connections_are_closed),
-		TEST(a_request_may_come_in_pieces),
-		TEST(a_false_rank_may_go),
-		TEST(rank_0_ends_at_its_deadline),
-		TEST(nothing_is_sent_to_one_that_has_gone),
-		TEST(wrong_answers_are_refused),
-		TEST(another_listener_is_no_rank_0),
-		TEST(a_truncated_answer_is_tried_again),
-		TEST(a_silent_listener_is_left_at_the_deadline),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libt3: the rendezvous over TCP with what a name server may say. Here it is this program. */
 #include "test_lib_rendezvous.h"
+#include "test.h"
 #include <netdb.h>
 
 #define NAMES	  4u
@@ -96,17 +97,18 @@ static void miss(void)
 		      "rank 0 did not answer at one port %s in time: Connection refused");
 }
 
-static void a_name_server_may_be_late(void **state)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
+
+TEST("a name server may be late")
 {
-	(void)state;
 	set_names((struct name){ .host = "zero", .address = { "127.0.0.1" }, .again = 5 },
 		  (struct name){ .host = "one", .address = { "127.0.0.1" }, .again = 2 });
 	meet();
 }
 
-static void a_name_server_may_be_down(void **state)
+TEST("a name server may be down")
 {
-	(void)state;
 	set_names((struct name){ .host = "zero", .again = -1 },
 		  (struct name){ .host = "one", .again = -1 });
 	member[0].r.deadline_ns = member[1].r.deadline_ns = in_ms(100);
@@ -118,9 +120,8 @@ static void a_name_server_may_be_down(void **state)
 	    "MASTER_ADDR is 'one', which has no address: Temporary failure in name resolution");
 }
 
-static void a_name_may_be_unknown(void **state)
+TEST("a name may be unknown")
 {
-	(void)state;
 	set_names((struct name){ .host = "zero", .error = EAI_NONAME },
 		  (struct name){ .host = "one", .error = EAI_MEMORY });
 	begin(0);
@@ -130,39 +131,35 @@ static void a_name_may_be_unknown(void **state)
 	end(1, -ENOMEM, "MASTER_ADDR: out of memory");
 }
 
-static void an_address_may_come_twice(void **state)
+TEST("an address may come twice")
 {
-	(void)state;
 	set_names((struct name){ .host = "zero", .address = { "127.0.0.1", "127.0.0.1" } },
 		  (struct name){ .host = "one", .address = { "127.0.0.1", "127.0.0.1" } });
 	meet();
 }
 
 /* Also for who looks for rank 0. Nobody listens at 127.0.0.8 and 9. */
-static void an_address_that_comes_again_counts_once(void **state)
+TEST("an address that comes again counts once")
 {
 	struct name one = {
 		.host = "one",
 		.address = { "127.0.0.9", "127.0.0.8", "127.0.0.8", "127.0.0.8", "127.0.0.1" },
 	};
 
-	(void)state;
 	set_names((struct name){ .host = "zero", .address = { "127.0.0.1" } }, one);
 	meet();
 }
 
 /* 192.0.2.1 is no machine's. Nobody listens at 127.0.0.9. */
-static void one_good_address_is_enough(void **state)
+TEST("one good address is enough")
 {
-	(void)state;
 	set_names((struct name){ .host = "zero", .address = { "192.0.2.1", "127.0.0.1" } },
 		  (struct name){ .host = "one", .address = { "127.0.0.9", "127.0.0.1" } });
 	meet();
 }
 
-static void rank_0_listens_at_all_addresses_of_the_name(void **state)
+TEST("rank 0 listens at all addresses of the name")
 {
-	(void)state;
 	set_names((struct name){ .host = "zero", .address = { "127.0.0.8", "127.0.0.1" } },
 		  (struct name){ .host = "one", .address = { "127.0.0.1" } });
 	meet();
@@ -171,7 +168,7 @@ static void rank_0_listens_at_all_addresses_of_the_name(void **state)
 }
 
 /* Nobody listens at 127.0.0.6 to 9. */
-static void four_addresses_of_a_name_are_tried(void **state)
+TEST("four addresses of a name are tried")
 {
 	struct name zero = { .host = "zero", .address = { "127.0.0.1" } };
 	struct name one = {
@@ -179,7 +176,6 @@ static void four_addresses_of_a_name_are_tried(void **state)
 		.address = { "127.0.0.6", "127.0.0.7", "127.0.0.8", "127.0.0.1" },
 	};
 
-	(void)state;
 	set_names(zero, one);
 	meet();
 	one.address[3] = "127.0.0.9";
@@ -188,9 +184,8 @@ static void four_addresses_of_a_name_are_tried(void **state)
 	miss();
 }
 
-static void rank_0_listens_at_four_addresses_of_the_name(void **state)
+TEST("rank 0 listens at four addresses of the name")
 {
-	(void)state;
 	set_names((struct name){ .host = "zero",
 				 .address = { "127.0.0.5", "127.0.0.6", "127.0.0.7", "127.0.0.8",
 					      "127.0.0.1" } },
@@ -201,12 +196,11 @@ static void rank_0_listens_at_four_addresses_of_the_name(void **state)
 }
 
 /* Else ranks that try that address first would meet another program. */
-static void no_address_of_the_name_may_be_taken(void **state)
+TEST("no address of the name may be taken")
 {
 	struct sockaddr_in at = address();
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
 	assert_int_equal(listen(fd, 1), 0);
 	set_names((struct name){ .host = "zero", .address = { "127.0.0.8", "127.0.0.1" } },
@@ -216,24 +210,4 @@ static void no_address_of_the_name_may_be_taken(void **state)
 		      "port %s of zero is taken by another program or rank 0: choose another "
 		      "MASTER_PORT");
 	close(fd);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_name_server_may_be_late),
-		TEST(a_name_server_may_be_down),
-		TEST(a_name_may_be_unknown),
-		TEST(an_address_may_come_twice),
-		TEST(an_address_that_comes_again_counts_once),
-		TEST(one_good_address_is_enough),
-		TEST(rank_0_listens_at_all_addresses_of_the_name),
-		TEST(four_addresses_of_a_name_are_tried),
-		TEST(rank_0_listens_at_four_addresses_of_the_name),
-		TEST(no_address_of_the_name_may_be_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

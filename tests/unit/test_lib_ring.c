@@ -17,6 +17,7 @@
 #include "gemm/reference.c"
 #include "gemm/shared.c"
 #include "gemm/verify.c"
+#include "test.h"
 
 /* Segments as the devices have them: bits of each chunk at each rank. */
 struct ring {
@@ -159,7 +160,7 @@ static struct gemm_config small_config(uint32_t ranks, uint32_t dtype)
 	return cfg;
 }
 
-static void ring_equals_reference(void **state)
+TEST("a ring equals the reference")
 {
 	static const uint32_t sizes[] = { 2, 3, 4, 7, 16 };
 	struct gemm_verdict v;
@@ -168,7 +169,6 @@ static void ring_equals_reference(void **state)
 	uint32_t dtype, e;
 	size_t i;
 
-	(void)state;
 	for (dtype = DRM_T3_I32; dtype <= DRM_T3_BF16; dtype++) {
 		for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 			cfg = small_config(sizes[i], dtype);
@@ -189,14 +189,13 @@ static void ring_equals_reference(void **state)
 }
 
 /* The job is too large to be computed again, so the iteration in the middle is sampled. */
-static void large_job_is_sampled(void **state)
+TEST("a large job is sampled")
 {
 	struct gemm_config cfg = small_config(2, DRM_T3_I32);
 	struct gemm_shared *shared;
 	struct gemm_verdict v;
 	uint32_t e;
 
-	(void)state;
 	cfg.m = 4;
 	cfg.n = 1024;
 	cfg.k = 12288;
@@ -210,14 +209,13 @@ static void large_job_is_sampled(void **state)
 	shared_destroy(shared);
 }
 
-static void one_wrong_bit_is_found(void **state)
+TEST("one wrong bit is found")
 {
 	struct gemm_config cfg = small_config(4, DRM_T3_F32);
 	struct gemm_shared *shared = shared_create(&cfg);
 	struct gemm_verdict v;
 	uint32_t e;
 
-	(void)state;
 	assert_non_null(shared);
 	for (e = 1; e <= cfg.iterations; e++)
 		run_ring(&cfg, shared, e);
@@ -232,7 +230,7 @@ static void one_wrong_bit_is_found(void **state)
 }
 
 /* A chunk that lacks a rank's part, has it twice, or is NaN, is out of bound. */
-static void a_wrong_sum_is_out_of_bound(void **state)
+TEST("a wrong sum is out of bound")
 {
 	static const uint32_t dtypes[] = { DRM_T3_F32, DRM_T3_F16, DRM_T3_BF16 };
 	struct gemm_shared *shared;
@@ -241,7 +239,6 @@ static void a_wrong_sum_is_out_of_bound(void **state)
 	uint32_t e, bits;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		cfg = small_config(4, dtypes[i]);
 		shared = shared_create(&cfg);
@@ -261,16 +258,4 @@ static void a_wrong_sum_is_out_of_bound(void **state)
 		assert_int_equal(v.bad_col, 0);
 		shared_destroy(shared);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ring_equals_reference),
-		cmocka_unit_test(large_job_is_sampled),
-		cmocka_unit_test(one_wrong_bit_is_found),
-		cmocka_unit_test(a_wrong_sum_is_out_of_bound),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "test_lib_fabric.h"
 
 #include "plan/plan.h"
+#include "test.h"
 
 #define RANKS	    3u
 #define DEVICE_SIZE 0x400000u
@@ -255,12 +256,11 @@ static inline void start_device(uint32_t rank)
 	assert_true(h->memory != MAP_FAILED);
 }
 
-static inline int start(void **state)
+static inline int start(void)
 {
 	struct t3_device *devs[RANKS];
 	uint32_t r;
 
-	(void)state;
 	fds = count_fds();
 	for (r = 0; r < RANKS; r++) {
 		start_device(r);
@@ -285,11 +285,10 @@ static inline uint32_t mapped_shared_states(void)
 }
 
 /* All that a plan made is gone. */
-static inline int stop(void **state)
+static inline int stop(void)
 {
 	uint32_t r;
 
-	(void)state;
 	for (r = 0; r < RANKS; r++) {
 		t3_plan_destroy(plans[r]);
 		plans[r] = NULL;
@@ -325,6 +324,7 @@ static inline void ready_all(uint32_t epoch)
 		assert_int_equal(t3_plan_ready(plans[r], 0), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#undef TEST
+#define TEST(sentence) TEST_WITH(sentence, start, stop)
 
 #endif /* TEST_LIB_SPACES_H */

@@ -20,6 +20,7 @@
 
 #include "arm64_store.h"
 #include "space/private.h"
+#include "test.h"
 
 #define AREA	16384u
 #define RECORDS 8192u
@@ -129,16 +130,14 @@ static void watch(void)
 	clear();
 }
 
-static int map_area(void **state)
+static int map_area(void)
 {
-	(void)state;
 	area = mmap(NULL, AREA, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return area == MAP_FAILED ? -1 : 0;
 }
 
-static int unmap_area(void **state)
+static int unmap_area(void)
 {
-	(void)state;
 	return munmap(area, AREA);
 }
 
@@ -164,9 +163,44 @@ static uint32_t bytes_stored(void)
 	return sum;
 }
 
-static void single_stores(void **state)
+#ifdef __x86_64__
+/* On a processor that QEMU translates. */
+static int use_strings(void)
 {
-	(void)state;
+	t3_string_stores = true;
+	return map_area();
+}
+#endif
+
+static int use_moves(void)
+{
+	t3_string_stores = false;
+	return map_area();
+}
+
+/* Other processors than x86-64 have moves alone. */
+#ifdef __x86_64__
+#define BY_STRINGS(line, sentence)                                                \
+	TEST_AS(strings_##line, sentence ", by strings", use_strings, unmap_area) \
+	{                                                                         \
+		body_##line();                                                    \
+	}
+#else
+#define BY_STRINGS(line, sentence)
+#endif
+#define BOTH_TEST(sentence)	BOTH_AT(__LINE__, sentence)
+#define BOTH_AT(line, sentence) BOTH_AS(line, sentence)
+#define BOTH_AS(line, sentence)                                             \
+	static void body_##line(void);                                      \
+	TEST_AS(moves_##line, sentence ", by moves", use_moves, unmap_area) \
+	{                                                                   \
+		body_##line();                                              \
+	}                                                                   \
+	BY_STRINGS(line, sentence)                                          \
+	static void body_##line(void)
+
+BOTH_TEST("single stores have their width")
+{
 	watch();
 	t3_store64(area + 8, 0x1122334455667788ull);
 	t3_store32(area + 4, 0x99aabbccu);
@@ -179,12 +213,11 @@ static void single_stores(void **state)
 }
 
 /* Every start, length and source alignment around two words. */
-static void runs_of_any_alignment(void **state)
+BOTH_TEST("a run of any alignment becomes the right stores")
 {
 	unsigned char source[64];
 	uint32_t start, bytes, skew, i;
 
-	(void)state;
 	watch();
 	for (i = 0; i < sizeof(source); i++)
 		source[i] = (unsigned char)(i + 1);
@@ -203,21 +236,19 @@ static void runs_of_any_alignment(void **state)
 	}
 }
 
-static void an_aligned_run_uses_words_only(void **state)
+BOTH_TEST("an aligned run uses words only")
 {
 	unsigned char source[1024] = { 1 };
 
-	(void)state;
 	watch();
 	assert_int_equal(t3_store(area, source, sizeof(source)), 0);
 	assert_int_equal(count, sizeof(source) / 8);
 }
 
-static void odd_bytes_are_refused(void **state)
+BOTH_TEST("odd bytes are refused")
 {
 	unsigned char source[8] = { 0 };
 
-	(void)state;
 	watch();
 	assert_int_equal(t3_store(area + 1, source, 2), -EINVAL);
 	assert_int_equal(t3_store(area, source, 3), -EINVAL);
@@ -299,13 +330,12 @@ static void check_all_tiles(const struct t3_segment_desc *desc, uint32_t base)
 	}
 }
 
-static void ragged_tiles(void **state)
+BOTH_TEST("ragged tiles are stored whole")
 {
 	static const uint32_t dtypes[] = { DRM_T3_F32, DRM_T3_BF16, DRM_T3_U8 };
 	struct t3_segment_desc desc;
 	size_t i;
 
-	(void)state;
 	watch();
 	for (i = 0; i < 3; i++) {
 		desc = make_desc(dtypes[i], 7, 13, 0, 3, 5);
@@ -324,14 +354,13 @@ static void ragged_tiles(void **state)
 }
 
 /* Runs of any place and length split at tile edges. */
-static void runs_in_a_row(void **state)
+BOTH_TEST("runs split at the edges of tiles")
 {
 	struct t3_segment_desc desc = make_desc(DRM_T3_F16, 3, 23, 2, 2, 5);
 	uint32_t col, bytes;
 	struct t3_view view;
 	unsigned char run[64];
 
-	(void)state;
 	watch();
 	fill(run, sizeof(run));
 	assert_int_equal(t3_view_memory(area + 6, &desc, &view), 0);
@@ -348,14 +377,13 @@ static void runs_in_a_row(void **state)
 }
 
 /* The same for 1-byte elements, where every place and length is legal. */
-static void runs_of_bytes(void **state)
+BOTH_TEST("runs of bytes split at the edges of tiles")
 {
 	struct t3_segment_desc desc = make_desc(DRM_T3_U8, 3, 29, 2, 2, 11);
 	uint32_t col, bytes, skew;
 	struct t3_view view;
 	unsigned char run[64];
 
-	(void)state;
 	watch();
 	fill(run, sizeof(run));
 	for (skew = 0; skew < 3; skew++) {
@@ -373,13 +401,12 @@ static void runs_of_bytes(void **state)
 	}
 }
 
-static void runs_outside_are_refused(void **state)
+BOTH_TEST("runs outside are refused")
 {
 	struct t3_segment_desc desc = make_desc(DRM_T3_F32, 3, 8, 0, 3, 4);
 	unsigned char run[64] = { 0 };
 	struct t3_view view;
 
-	(void)state;
 	assert_int_equal(t3_view_memory(area, &desc, &view), 0);
 	assert_int_equal(t3_store_run(&view, 0, 8, run, UINT32_MAX - 3),
 			 -ERANGE); /* 4 modulo 2^32 */
@@ -398,12 +425,11 @@ static void runs_outside_are_refused(void **state)
 	assert_int_equal(count, 0);
 }
 
-static void views_check_their_segment(void **state)
+BOTH_TEST("views check their segment")
 {
 	struct t3_segment_desc desc = make_desc(DRM_T3_F32, 3, 8, 0, 3, 4);
 	struct t3_view view;
 
-	(void)state;
 	watch();
 	assert_int_equal(t3_view_memory(NULL, &desc, &view), -EINVAL);
 	assert_int_equal(t3_view_memory(area, &desc, NULL), -EINVAL);
@@ -411,7 +437,7 @@ static void views_check_their_segment(void **state)
 	assert_int_equal(t3_view_memory(area, &desc, &view), -EINVAL);
 }
 
-static void staged_tiles_equal_stored_ones(void **state)
+BOTH_TEST("staged tiles equal stored ones")
 {
 	struct t3_segment_desc desc = make_desc(DRM_T3_F32, 7, 13, 1, 3, 5);
 	unsigned char image[512], matrix[512];
@@ -419,7 +445,6 @@ static void staged_tiles_equal_stored_ones(void **state)
 	struct t3_tile tile;
 	uint64_t i;
 
-	(void)state;
 	watch();
 	fill(matrix, sizeof(matrix));
 	memset(image, 0xee, sizeof(image));
@@ -438,61 +463,19 @@ static void staged_tiles_equal_stored_ones(void **state)
 	assert_int_equal(t3_stage_tile(&staging, 0, matrix, 19), -EINVAL);
 }
 
-#ifdef __x86_64__
-/* On a processor that QEMU translates. */
-static int use_strings(void **state)
-{
-	t3_string_stores = true;
-	return map_area(state);
-}
-#endif
-
-static int use_moves(void **state)
-{
-	t3_string_stores = false;
-	return map_area(state);
-}
-
 /* The moves for this processor, before a test chooses others. */
 static bool chosen;
 
-static void the_processor_decides(void **state)
+TEST("the processor decides how runs are stored")
 {
-	(void)state;
 	assert_int_equal(chosen, t3_cpu_emulated());
 }
 
-#define BY(test, how)                                                                    \
-	{                                                                                \
-		.name = #test "_by_" #how, .test_func = (test), .setup_func = use_##how, \
-		.teardown_func = unmap_area,                                             \
-	}
-/* Other processors than x86-64 have moves alone. */
-#ifdef __x86_64__
-#define BOTH(test) BY(test, moves), BY(test, strings)
-#else
-#define BOTH(test) BY(test, moves)
-#endif
-
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_processor_decides),
-		BOTH(single_stores),
-		BOTH(runs_of_any_alignment),
-		BOTH(an_aligned_run_uses_words_only),
-		BOTH(odd_bytes_are_refused),
-		BOTH(ragged_tiles),
-		BOTH(runs_in_a_row),
-		BOTH(runs_of_bytes),
-		BOTH(runs_outside_are_refused),
-		BOTH(views_check_their_segment),
-		BOTH(staged_tiles_equal_stored_ones),
-	};
-
 #if !defined(__x86_64__) && !defined(__aarch64__)
 	return 77; /* the watcher knows these two only */
 #endif
 	chosen = t3_string_stores;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "test_lib_kernel.h"
 
 #include "device/device.h"
+#include "test.h"
 
 #include <strings.h>
 
@@ -10,19 +11,17 @@
 
 static struct t3_queue *queue;
 
-static int open_queue(void **state)
+static int open_queue(void)
 {
-	start(state);
+	start();
 	return t3_queue_create(dev, 0, &queue);
 }
 
-static int close_queue(void **state)
+static int close_queue(void)
 {
 	t3_queue_destroy(queue);
-	return stop(state);
+	return stop();
 }
-
-#define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(name, open_queue, close_queue)
 
 static struct t3_timed_desc run_in(const struct t3_buffer *args, const struct t3_buffer *result)
 {
@@ -31,7 +30,9 @@ static struct t3_timed_desc run_in(const struct t3_buffer *args, const struct t3
 	};
 }
 
-static void asks_for_each_field(void **state)
+#define QUEUE_TEST(sentence) TEST_WITH(sentence, open_queue, close_queue)
+
+QUEUE_TEST("a timed run passes each field")
 {
 	struct t3_timed_desc x = run_in(buffer, buffer);
 	struct drm_t3_timed want = {
@@ -40,7 +41,6 @@ static void asks_for_each_field(void **state)
 		.result = { .handle = 11, .offset = 4096 },
 	};
 
-	(void)state;
 	assert_int_equal(t3_queue_timed(queue, &x, NULL), 0);
 	assert_int_equal(kernel.request, DRM_IOCTL_T3_QUEUE_SUBMIT);
 	assert_int_equal(ASKED(drm_t3_queue_submit)->queue, 51);
@@ -49,13 +49,12 @@ static void asks_for_each_field(void **state)
 	assert_memory_equal(&kernel.command, &want, sizeof(want));
 }
 
-static void refuses(void **state)
+QUEUE_TEST("wrong timed runs are refused")
 {
 	struct t3_timed_desc x = run_in(buffer, buffer);
 	struct t3_buffer other = *buffer;
 	unsigned int calls = kernel.calls;
 
-	(void)state;
 	assert_int_equal(t3_queue_timed(NULL, &x, NULL), -EINVAL);
 	assert_int_equal(t3_queue_timed(queue, NULL, NULL), -EINVAL);
 	x = run_in(NULL, buffer);
@@ -70,12 +69,11 @@ static void refuses(void **state)
 	assert_int_equal(kernel.calls, calls);
 }
 
-static void fence_and_errors(void **state)
+QUEUE_TEST("a timed run has fence and errors")
 {
 	struct t3_timed_desc x = run_in(buffer, buffer);
 	int fence = -1;
 
-	(void)state;
 	kernel.error = ENOMEM;
 	assert_int_equal(t3_queue_timed(queue, &x, &fence), -ENOMEM);
 	kernel.error = EOPNOTSUPP;
@@ -141,11 +139,10 @@ static const char *const header_names[] = {
 };
 
 /* Check the name and place of each, and that none is missing. */
-static void header_is_the_table(void **state)
+TEST("the header names each parameter of the table")
 {
 	size_t i;
 
-	(void)state;
 	assert_int_equal(sizeof(header_names) / sizeof(header_names[0]), T3_TIMED_PARAMS);
 	assert_int_equal(t3_timed_param_count, T3_TIMED_PARAMS);
 	for (i = 0; i < t3_timed_param_count; i++) {
@@ -154,12 +151,11 @@ static void header_is_the_table(void **state)
 	}
 }
 
-static void init_is_the_default(void **state)
+TEST("the initial arguments are the defaults")
 {
 	struct t3_timed_args args;
 	size_t i;
 
-	(void)state;
 	memset(&args, 0xee, sizeof(args));
 	t3_timed_args_init(&args);
 	for (i = 0; i < t3_timed_param_count; i++)
@@ -169,15 +165,4 @@ static void init_is_the_default(void **state)
 	assert_int_equal(args.rows | args.columns | args.depth, 0);
 	assert_int_equal(args.chunks | args.collective | args.nodes | args.mbz, 0);
 	t3_timed_args_init(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		QUEUE_TEST(asks_for_each_field),       QUEUE_TEST(refuses),
-		QUEUE_TEST(fence_and_errors),	       cmocka_unit_test(header_is_the_table),
-		cmocka_unit_test(init_is_the_default),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

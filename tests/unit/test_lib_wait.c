@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libt3: doorbells, and waits by the event area and by the kernel. */
 #include "test_lib_kernel.h"
+#include "test.h"
 
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -13,11 +14,10 @@
 
 /* ----------------------------------------------------------------- doorbells */
 
-static void doorbells_are_stores_alone(void **state)
+T3_TEST("doorbells are stores alone")
 {
 	volatile unsigned char *page = kernel.memory + AT_DOORBELL;
 
-	(void)state;
 	assert_int_equal(t3_arm(space, 7), 0);
 	assert_int_equal(*(volatile uint32_t *)(page + DRM_T3_DOORBELL_ARM), 7);
 	assert_int_equal(t3_release(space, 6), 0);
@@ -33,9 +33,8 @@ static void doorbells_are_stores_alone(void **state)
 	assert_int_equal(t3_doorbell_tile(NULL, 0, 0, 0), -EINVAL);
 }
 
-static void a_dead_space_has_no_doorbell(void **state)
+T3_TEST("a dead space has no doorbell")
 {
-	(void)state;
 	set_state(DRM_T3_SPACE_FAULTED, 3);
 	assert_int_equal(t3_arm(space, 4), -EIO);
 	set_state(DRM_T3_SPACE_DEAD, 3);
@@ -49,9 +48,8 @@ static void a_dead_space_has_no_doorbell(void **state)
 	assert_int_equal(*(uint32_t *)(kernel.memory + AT_DOORBELL), 0);
 }
 
-static void consumed_counts(void **state)
+T3_TEST("the consumed count of a slot is read")
 {
-	(void)state;
 	events()->consumed[5][2] = 17;
 	assert_int_equal(t3_slot_consumed(space, 5, 2), 17);
 	assert_int_equal(t3_slot_consumed(space, 5, 1), 0);
@@ -67,9 +65,8 @@ static int64_t soon(void)
 	return t3_deadline(2000000);
 }
 
-static void poll_state_reads_only_the_event_area(void **state)
+T3_TEST("poll state reads only the event area")
 {
-	(void)state;
 	set_state(DRM_T3_SPACE_ARMING, 3);
 	assert_int_equal(t3_wait_armed(space, 3, 0), -ETIMEDOUT);
 	set_state(DRM_T3_SPACE_ARMED, 3);
@@ -86,20 +83,18 @@ static void poll_state_reads_only_the_event_area(void **state)
 	assert_int_equal(kernel.calls, 0);
 }
 
-static void epochs_wrap(void **state)
+T3_TEST("epochs may wrap around")
 {
-	(void)state;
 	set_state(DRM_T3_SPACE_ARMED, 2);
 	assert_int_equal(t3_wait_armed(space, 0xfffffffeu, 0), 0);
 	set_state(DRM_T3_SPACE_ARMED, 0xfffffffeu);
 	assert_int_equal(t3_wait_armed(space, 2, 0), -ETIMEDOUT);
 }
 
-static void progress_of_segments(void **state)
+T3_TEST("progress is read of each segment")
 {
 	struct t3_segment_desc next = desc;
 
-	(void)state;
 	next.segment = 6;
 	assert_int_equal(t3_local_map(space, &desc), 0);
 	assert_int_equal(t3_local_map(space, &next), 0);
@@ -127,11 +122,10 @@ static void progress_of_segments(void **state)
 	assert_int_equal(kernel.calls, 0);
 }
 
-static void a_mask_names_mapped_segments(void **state)
+T3_TEST("a mask names mapped segments")
 {
 	struct t3_segment_desc remote = desc;
 
-	(void)state;
 	assert_int_equal(t3_wait(space, 1, 1ull << 5, T3_TRACKED, 0), -EINVAL);
 	remote.segment = 6;
 	assert_int_equal(t3_local_map(space, &desc), 0);
@@ -146,11 +140,10 @@ static void a_mask_names_mapped_segments(void **state)
 	assert_int_equal(t3_wait(space, 1, 1ull << 5, T3_TRACKED, 0), -EINVAL);
 }
 
-static void each_segment_has_its_bit(void **state)
+T3_TEST("each segment has its bit")
 {
 	struct t3_segment_desc other = desc;
 
-	(void)state;
 	for (other.segment = 0; other.segment < 64; other.segment++) {
 		uint64_t bit = 1ull << other.segment;
 
@@ -161,9 +154,8 @@ static void each_segment_has_its_bit(void **state)
 	}
 }
 
-static void wait_refuses_invalid_arguments(void **state)
+T3_TEST("a wait refuses invalid arguments")
 {
-	(void)state;
 	assert_int_equal(t3_wait(space, 0, 0, T3_TRACKED, 0), -EINVAL);
 	assert_int_equal(t3_wait(space, 1, 0, (enum t3_progress)3, 0), -EINVAL);
 	assert_int_equal(t3_wait(space, 1, 0, (enum t3_progress)0, 0), -EINVAL);
@@ -173,12 +165,11 @@ static void wait_refuses_invalid_arguments(void **state)
 }
 
 /* A fault ends all waits of its epoch, also for segments that had made the progress before. */
-static void faults_and_death_end_waits(void **state)
+T3_TEST("faults and death end waits")
 {
 	static const uint64_t spins[] = { 0, 1000000, UINT64_MAX };
 	size_t i;
 
-	(void)state;
 	assert_int_equal(t3_local_map(space, &desc), 0);
 	set_state(DRM_T3_SPACE_FAULTED, 3);
 	assert_int_equal(t3_wait_armed(space, 3, INT64_MAX), -EIO);
@@ -203,12 +194,11 @@ static void arm_in_kernel(void)
 	set_state(DRM_T3_SPACE_ARMED, 3);
 }
 
-static void a_sleeping_wait_uses_the_kernel(void **state)
+T3_TEST("a sleeping wait uses the kernel")
 {
 	const struct drm_t3_space_wait *asked = ASKED(drm_t3_space_wait);
 	int64_t deadline = t3_deadline(5000000000ull);
 
-	(void)state;
 	t3_space_set_spin(space, 0);
 	kernel.on_wait = arm_in_kernel;
 	kernel.calls = 0;
@@ -238,9 +228,8 @@ static void fault_in_kernel(void)
 	set_state(DRM_T3_SPACE_FAULTED, 3);
 }
 
-static void a_fault_right_after_the_words_is_seen(void **state)
+T3_TEST("a fault right after the words is seen")
 {
-	(void)state;
 	assert_int_equal(t3_local_map(space, &desc), 0);
 	set_state(DRM_T3_SPACE_ARMED, 3);
 	t3_space_set_spin(space, 0);
@@ -248,11 +237,10 @@ static void a_fault_right_after_the_words_is_seen(void **state)
 	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_TRACKED, INT64_MAX), -EIO);
 }
 
-static void spinning_comes_before_sleep(void **state)
+T3_TEST("spinning comes before sleep")
 {
 	int64_t before = t3_deadline(0);
 
-	(void)state;
 	t3_space_set_spin(space, 1000000);
 	kernel.error = ETIMEDOUT;
 	kernel.calls = 0;
@@ -261,9 +249,8 @@ static void spinning_comes_before_sleep(void **state)
 	assert_true(t3_deadline(0) - before >= 1000000);
 }
 
-static void a_spinning_wait_makes_no_system_call(void **state)
+T3_TEST("a spinning wait makes no system call")
 {
-	(void)state;
 	t3_space_set_spin(space, UINT64_MAX);
 	kernel.calls = 0;
 	assert_int_equal(t3_wait_armed(space, 3, soon()), -ETIMEDOUT);
@@ -321,11 +308,10 @@ static int answer_after(int instructions)
  * A wait that has polled once finds its words, wherever it was when they came. The test stops it
  * after each number of instructions, through its first rounds.
  */
-static void progress_before_the_end_counts(void **state)
+T3_TEST("progress before the end counts")
 {
 	int instructions, answer = ENODEV, reached_from = 0, most = MOST_INSTRUCTIONS;
 
-	(void)state;
 	assert_int_equal(t3_local_map(space, &desc), 0);
 	t3_space_set_spin(space, UINT64_MAX);
 	for (instructions = 1; instructions < most; instructions++) {
@@ -360,13 +346,12 @@ static _Noreturn void iterate_without_calls(void)
 	__builtin_unreachable();
 }
 
-static void an_iteration_needs_no_system_call(void **state)
+T3_TEST("an iteration needs no system call")
 {
 	const struct timespec while_it_spins = { .tv_nsec = 3000000 };
 	int status;
 	pid_t pid;
 
-	(void)state;
 	t3_space_set_spin(space, UINT64_MAX);
 	pid = fork();
 	if (!pid)
@@ -383,19 +368,17 @@ static void an_iteration_needs_no_system_call(void **state)
 	assert_int_equal(*(uint32_t *)(kernel.memory + AT_DOORBELL + DRM_T3_DOORBELL_RELEASE), 3);
 }
 
-static void deadlines_saturate(void **state)
+T3_TEST("deadlines saturate at the largest time")
 {
-	(void)state;
 	assert_true(t3_deadline(UINT64_MAX) == INT64_MAX);
 	assert_true(t3_deadline(INT64_MAX) == INT64_MAX);
 	assert_true(t3_deadline(1000) > 0);
 }
 
-static void faults_come_from_page_or_kernel(void **state)
+T3_TEST("faults come from page or kernel")
 {
 	struct drm_t3_fault fault = { 0 };
 
-	(void)state;
 	kernel.error = ETIMEDOUT;
 	assert_int_equal(t3_space_fault(space, &fault), -ENODATA);
 	kernel.error = EIO;
@@ -424,13 +407,12 @@ static void number_fault(uint32_t k)
 }
 
 /* Of 40 faults the last 15 are there, or fewer if asked for fewer. Of 3 faults all are there. */
-static void faults_are_a_ring(void **state)
+T3_TEST("faults are a ring")
 {
 	struct drm_t3_fault fault[20];
 	uint32_t total = 99, k;
 	int i;
 
-	(void)state;
 	assert_int_equal(t3_space_faults(space, fault, 20, &total), 0);
 	assert_int_equal(total, 0);
 	for (k = 1; k <= 3; k++)
@@ -452,44 +434,15 @@ static void faults_are_a_ring(void **state)
 	assert_int_equal(t3_space_faults(NULL, fault, 1, &total), -EINVAL);
 }
 
-static void state_is_polled(void **state)
+T3_TEST("state is polled")
 {
 	enum drm_t3_space_state now;
 	uint32_t epoch;
 
-	(void)state;
 	set_state(DRM_T3_SPACE_COMPLETE, 8);
 	assert_int_equal(t3_poll_state(space, &now, &epoch), 0);
 	assert_int_equal(now, DRM_T3_SPACE_COMPLETE);
 	assert_int_equal(epoch, 8);
 	assert_int_equal(t3_poll_state(space, NULL, NULL), 0);
 	assert_int_equal(t3_poll_state(NULL, &now, &epoch), -EINVAL);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		T3_TEST(doorbells_are_stores_alone),
-		T3_TEST(a_dead_space_has_no_doorbell),
-		T3_TEST(consumed_counts),
-		T3_TEST(poll_state_reads_only_the_event_area),
-		T3_TEST(epochs_wrap),
-		T3_TEST(progress_of_segments),
-		T3_TEST(a_mask_names_mapped_segments),
-		T3_TEST(each_segment_has_its_bit),
-		T3_TEST(wait_refuses_invalid_arguments),
-		T3_TEST(faults_and_death_end_waits),
-		T3_TEST(a_sleeping_wait_uses_the_kernel),
-		T3_TEST(a_fault_right_after_the_words_is_seen),
-		T3_TEST(spinning_comes_before_sleep),
-		T3_TEST(a_spinning_wait_makes_no_system_call),
-		T3_TEST(progress_before_the_end_counts),
-		T3_TEST(an_iteration_needs_no_system_call),
-		T3_TEST(deadlines_saturate),
-		T3_TEST(faults_come_from_page_or_kernel),
-		T3_TEST(faults_are_a_ring),
-		T3_TEST(state_is_polled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Replay of files with any content: cut, damaged, or made up. T3_SEEDS: more of them. */
 #include "tape.h"
+#include "test.h"
 
 /* A crash leaves any prefix, perhaps with zeros after it. */
-static void test_every_prefix(void **state)
+TEST("every prefix of a record is read")
 {
 	struct tape tape = { 0 };
 	struct replay_result result;
 	size_t size, header;
 	uint8_t *copy;
 
-	(void)state;
 	tape_short(&tape);
 	header = tape.piece[1];
 	copy = calloc(1, tape.size + 64);
@@ -52,7 +52,7 @@ static void damage(struct tape *tape, uint64_t *random)
 }
 
 /* The sanitizers find wrong accesses. */
-static void test_damaged(void **state)
+TEST("a damaged record does no harm")
 {
 	const char *seeds = getenv("T3_SEEDS");
 	uint64_t random = 0x1234567, count = 25 * (seeds ? strtoull(seeds, NULL, 0) : 8), i;
@@ -61,7 +61,6 @@ static void test_damaged(void **state)
 	uint8_t *good;
 	size_t size;
 
-	(void)state;
 	tape_short(&tape);
 	size = tape.size;
 	good = malloc(size);
@@ -89,9 +88,8 @@ static void expect_bad(const char *bytes, size_t size, const char *word)
 #define HEAD		"T3RECORD\6\1\2\1\0\0"
 #define BAD(text, word) expect_bad(text, sizeof(text) - 1, word)
 
-static void test_bad_files(void **state)
+TEST("bad files are refused with a reason")
 {
-	(void)state;
 	BAD("T3RECORX\2\1\2\1\0\0", "no T3 record");
 	BAD("T3RECORD\4\1\2\1\0\0", "version");
 	BAD("T3RECORD\6\1\xff\1\0\0", "header");
@@ -107,15 +105,4 @@ static void test_bad_files(void **state)
 	BAD(HEAD "\x50\xff\xff\xff\xff\x7f", "32 bits");
 	/* a device of 2^41 bytes */
 	BAD(HEAD "\x09\0\x80\x80\x80\x80\x80\x40\x80\x20\x08\x08\0\0\0", "too large");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_prefix),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_bad_files),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "ring.h"
 #include "seeds.h"
 #include "tape.h"
+#include "test.h"
 
 #define SEEDS 8u
 #define STEPS 1500u
@@ -84,14 +85,13 @@ static uint64_t run_seed(uint64_t seed, struct tape *tape)
 }
 
 /* A record of a faulty driver replays, and recording changed nothing. */
-static void test_seeds(void **state)
+TEST_WITH("a record replays, and recording changes nothing", NULL, seeds_report)
 {
 	uint64_t seed;
 	uint64_t seen[T3_REC_COUNT] = { 0 };
 	struct replay_result result;
 	uint32_t type;
 
-	(void)state;
 	for_each_seed(seed, SEEDS)
 	{
 		struct tape tape = { 0 };
@@ -147,12 +147,11 @@ static size_t entry_of(const struct tape *tape, uint32_t piece)
 	}
 }
 
-static void test_short(void **state)
+TEST("a short record replays with exact counts")
 {
 	struct tape tape = { 0 };
 	struct replay_result result;
 
-	(void)state;
 	tape_short(&tape);
 	result = tape_replay(&tape);
 	tape_expect_same(&result);
@@ -186,9 +185,8 @@ static void expect_found(uint32_t type, bool in_data, const char *word)
 	free(tape.data);
 }
 
-static void test_changes_are_found(void **state)
+TEST("changes are found")
 {
-	(void)state;
 	expect_found(T3_REC_APERTURE_WRITE, false, "hash");
 	expect_found(T3_REC_MEMORY, true, "result");
 	expect_found(T3_REC_IRQ, false, "IRQ vector");
@@ -196,13 +194,12 @@ static void test_changes_are_found(void **state)
 }
 
 /* Another result of a read, and events that are missing or in another order. */
-static void test_result_is_compared(void **state)
+TEST("another result is found")
 {
 	struct tape tape = { 0 };
 	struct replay_result result;
 	uint32_t piece;
 
-	(void)state;
 	tape_short(&tape);
 	find_last(&tape, T3_REC_APERTURE_READ, &piece);
 	tape.data[tape.piece[piece + 3] + 1] ^= 4; /* behind MEMORY and its data: END */
@@ -235,9 +232,8 @@ static void expect_clock_found(bool events, const char *word)
 	free(tape.data);
 }
 
-static void test_clock_is_compared(void **state)
+TEST("another clock is found")
 {
-	(void)state;
 	expect_clock_found(false, "virtual time");
 	expect_clock_found(true, "event number");
 }
@@ -262,13 +258,12 @@ static void widen(struct tape *tape)
 }
 
 /* One of them is allowed, both are not: a page table would take 768 MiB. */
-static void test_apertures_are_bounded(void **state)
+TEST("apertures are bounded")
 {
 	struct tape tape = { 0 };
 	struct replay_result result;
 	size_t before;
 
-	(void)state;
 	tape_short(&tape);
 	before = tape.size;
 	widen(&tape);
@@ -280,14 +275,13 @@ static void test_apertures_are_bounded(void **state)
 	free(tape.data);
 }
 
-static void test_missing_record(void **state)
+TEST("a missing record is found")
 {
 	struct tape tape = { 0 };
 	struct replay_result result;
 	uint32_t piece;
 	size_t at, end;
 
-	(void)state;
 	tape_short(&tape);
 	at = find_last(&tape, T3_REC_IRQ, &piece);
 	end = piece_end(&tape, piece);
@@ -301,7 +295,7 @@ static void test_missing_record(void **state)
 /* ---------------------------------------------------------- start and stop */
 
 /* Two runs of changed bytes, far apart, are both in a record, and little else is. */
-static void test_all_changes_are_recorded(void **state)
+TEST("all changes are recorded")
 {
 	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
 	struct t3_descriptor copy = queue_copy(HOST_DATA, 0x200000, 4096);
@@ -311,7 +305,6 @@ static void test_all_changes_are_recorded(void **state)
 	struct replay_result result;
 	size_t before = tape.size;
 
-	(void)state;
 	copy.dst_kind = T3_LOC_HOST;
 	host->dev[0].memory[0x200000 + 70] = 1;
 	host->dev[0].memory[0x200000 + 4000] = 2;
@@ -326,7 +319,7 @@ static void test_all_changes_are_recorded(void **state)
 	free(tape.data);
 }
 
-static void test_start_and_stop(void **state)
+TEST("recording starts with the fabric and stops once")
 {
 	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
 	struct tape tape = { 0 };
@@ -334,7 +327,6 @@ static void test_start_and_stop(void **state)
 	struct replay_result result;
 	size_t size;
 
-	(void)state;
 	assert_false(t3_fabric_record(host->fabric, tape_emit, &tape)); /* too late */
 	assert_false(t3_fabric_recording(host->fabric));
 	t3_dev_detach(host->dev[0].dev);
@@ -391,7 +383,7 @@ static void no_kick(void *opaque)
 }
 
 /* A host with the fewest callbacks, and one device more than a record has slots for. */
-static void test_slots(void **state)
+TEST("a device beyond the slots of a record is refused")
 {
 	static const struct t3_host_ops ops = { .dma_read = no_dma_read,
 						.dma_write = no_dma_write,
@@ -411,7 +403,6 @@ static void test_slots(void **state)
 	struct replay_result result;
 	uint32_t i;
 
-	(void)state;
 	assert_true(t3_fabric_record(fabric, tape_emit, &tape));
 	assert_false(t3_fabric_record(fabric, tape_emit, &tape));
 	for (i = 0; i <= T3_RECORD_SLOTS; i++) {
@@ -432,7 +423,7 @@ static void test_slots(void **state)
 }
 
 /* One line for each entry and each thing that happens in it. */
-static void test_log(void **state)
+TEST("the log has a line for each thing")
 {
 	struct replay_options options = { 0 };
 	struct tape tape = { 0 };
@@ -441,7 +432,6 @@ static void test_log(void **state)
 	char *text = NULL;
 	FILE *file;
 
-	(void)state;
 	tape_short(&tape);
 	file = fmemopen(tape.data, tape.size, "rb");
 	options.log = open_memstream(&text, &size);
@@ -479,7 +469,7 @@ static char *log_of(const struct tape *tape)
 }
 
 /* Faults have their names, and each line the virtual time. */
-static void test_log_of_faults(void **state)
+TEST("the log has faults and virtual time")
 {
 	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
 	struct tape tape = { 0 };
@@ -488,7 +478,6 @@ static void test_log_of_faults(void **state)
 	unsigned long long now, last = 0;
 	char *text, *line, *rest;
 
-	(void)state;
 	host_space(&host->dev[0], 0);
 	host_space(&host->dev[1], 0);
 	host_connect(&host->dev[0], &host->dev[1], 0);
@@ -515,14 +504,13 @@ static void test_log_of_faults(void **state)
 }
 
 /* State must not come from elsewhere, because a replay would not have it. */
-static void test_load_refused(void **state)
+TEST("loading a state is refused while recording")
 {
 	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
 	struct tape tape = { 0 }, dev = { 0 }, fabric = { 0 };
 	struct host *host = host_new_recorded(&config, tape_emit, &tape);
 	struct replay_result result;
 
-	(void)state;
 	host_space(&host->dev[0], 1);
 	t3_dev_save(host->dev[0].dev, tape_emit, &dev);
 	t3_fabric_save(host->fabric, tape_emit, &fabric);
@@ -543,7 +531,7 @@ static void test_load_refused(void **state)
 }
 
 /* Devices are detached, used, attached elsewhere, freed and replaced. The record has all of it. */
-static void test_hot_plug(void **state)
+TEST("hot plugging is recorded")
 {
 	struct host_config config = { T3_TOPOLOGY_FULL, 3, 16, 4, T3_KEYS_FABRIC };
 	struct tape tape = { 0 };
@@ -551,7 +539,6 @@ static void test_hot_plug(void **state)
 	struct host_dev *d = &host->dev[2];
 	struct replay_result result;
 
-	(void)state;
 	t3_dev_detach(d->dev);
 	host_space(d, 3);
 	host_local(d, 3, 0);
@@ -569,7 +556,7 @@ static void test_hot_plug(void **state)
 }
 
 /* A device's addresses go on from its own last ones when another device joins. */
-static void test_a_device_joins_later(void **state)
+TEST("a device joins later")
 {
 	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
 	struct tape tape = { 0 };
@@ -577,7 +564,6 @@ static void test_a_device_joins_later(void **state)
 	struct host_dev *d = &host->dev[0];
 	struct replay_result result;
 
-	(void)state;
 	host_space(d, 1);
 	host_local(d, 1, 0);
 	host_arm(d, 1, 1);
@@ -593,7 +579,7 @@ static void test_a_device_joins_later(void **state)
 }
 
 /* The replay computes timed runs again, also an unfinished one, and compares their results. */
-static void test_timed(void **state)
+TEST("timed runs are replayed")
 {
 	struct host_config config = { T3_TOPOLOGY_RING, 2, 16, 4, T3_KEYS_FABRIC };
 	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
@@ -604,7 +590,6 @@ static void test_timed(void **state)
 	struct replay_result result;
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 2; i++)
 		run_submit(&q[i], &run);
 	host_drain(host);
@@ -619,28 +604,4 @@ static void test_timed(void **state)
 	tape_expect_same(&result);
 	assert_true(result.complete);
 	free(tape.data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_seeds, NULL, seeds_report),
-		cmocka_unit_test(test_short),
-		cmocka_unit_test(test_changes_are_found),
-		cmocka_unit_test(test_result_is_compared),
-		cmocka_unit_test(test_clock_is_compared),
-		cmocka_unit_test(test_apertures_are_bounded),
-		cmocka_unit_test(test_missing_record),
-		cmocka_unit_test(test_all_changes_are_recorded),
-		cmocka_unit_test(test_start_and_stop),
-		cmocka_unit_test(test_hot_plug),
-		cmocka_unit_test(test_a_device_joins_later),
-		cmocka_unit_test(test_timed),
-		cmocka_unit_test(test_load_refused),
-		cmocka_unit_test(test_slots),
-		cmocka_unit_test(test_log),
-		cmocka_unit_test(test_log_of_faults),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

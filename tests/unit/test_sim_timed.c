@@ -5,6 +5,7 @@
 #include "sim/model_file.h"
 #include "sim/timeline.h"
 #include "timed.h"
+#include "test.h"
 
 /* ---------------------------------------------------------------- model files */
 
@@ -29,13 +30,12 @@ static bool read_text(const char *text, struct sim_models *models, struct sim_ma
 	return read_bytes(text, strlen(text), models, machine, why);
 }
 
-static void test_model_file(void **state)
+TEST("a model file is read")
 {
 	struct sim_machine machine;
 	struct sim_models models;
 	char why[SIM_WHY_SIZE] = "";
 
-	(void)state;
 	if (!read_text("# two models\n[machine]\nmemory_gbps = 2048 # twice\n\n[ A b ]\r\n"
 		       "hidden=64\ntokens = 128\n\ttp = 2 4\n[x]\ntp = 32\nsublayers = ip op\n"
 		       "hidden = 96\ntokens = 5\ndtype = f32\ncollective = all-to-all\n"
@@ -61,7 +61,7 @@ static void test_model_file(void **state)
 	sim_models_free(&models);
 }
 
-static void test_bad_model_files(void **state)
+TEST("bad model files are refused with their line")
 {
 #define MODEL "[m]\nhidden = 8\ntokens = 8\n"
 	static const struct {
@@ -114,7 +114,6 @@ static void test_bad_model_files(void **state)
 	char why[SIM_WHY_SIZE], line[600];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_false(read_text(bad[i].text, &models, &machine, why));
 		assert_null(models.workload);
@@ -133,14 +132,13 @@ static void test_bad_model_files(void **state)
 #define SMALL "[m]\nhidden = 8\ntokens = 8\ntp = 2\n"
 
 /* The command line overrides the file's value. The file's other values still count. */
-static void test_command_line_wins(void **state)
+TEST("the command line has precedence")
 {
 	struct sim_machine machine;
 	struct sim_models models;
 	char why[SIM_WHY_SIZE] = "";
 	const char text[] = "[machine]\nlink_gbps = 100\nmemory_gbps = 2048\n" SMALL;
 
-	(void)state;
 	sim_machine_init(&machine);
 	assert_true(sim_param_set(&machine, "link_gbps", "77", why));
 	assert_true(read_bytes(text, strlen(text), &models, &machine, why));
@@ -149,13 +147,12 @@ static void test_command_line_wins(void **state)
 	sim_models_free(&models);
 }
 
-static void test_byte_order_mark(void **state)
+TEST("a byte order mark is skipped")
 {
 	struct sim_machine machine;
 	struct sim_models models;
 	char why[SIM_WHY_SIZE] = "";
 
-	(void)state;
 	if (!read_text("\357\273\277" SMALL, &models, &machine, why))
 		fail_msg("%s", why);
 	assert_string_equal(models.workload[0].model, "m");
@@ -163,13 +160,12 @@ static void test_byte_order_mark(void **state)
 }
 
 /* The message has its maximal length, and is still terminated. */
-static void test_escapes_fill_the_message(void **state)
+TEST("escapes fill the message")
 {
 	struct sim_machine machine;
 	struct sim_models models;
 	char why[SIM_WHY_SIZE], line[500];
 
-	(void)state;
 	memset(line, '\001', sizeof(line) - 1);
 	line[0] = '[';
 	line[70] = ']';
@@ -183,7 +179,7 @@ static void test_escapes_fill_the_message(void **state)
 	assert_true(strlen(why) < SIM_WHY_SIZE && strstr(why, "\\x01\\x01"));
 }
 
-static void test_files_that_are_no_text(void **state)
+TEST("files that are no text are refused")
 {
 	static const char zero[] = "[m]\nhidden = 8\0\n";
 	struct sim_machine machine;
@@ -191,7 +187,6 @@ static void test_files_that_are_no_text(void **state)
 	char why[SIM_WHY_SIZE];
 	FILE *folder = fopen("/", "r");
 
-	(void)state;
 	sim_machine_init(&machine);
 	assert_false(read_bytes(zero, sizeof(zero) - 1, &models, &machine, why));
 	assert_string_equal(why, "line 2: it has a byte 0, which no text has");
@@ -203,7 +198,7 @@ static void test_files_that_are_no_text(void **state)
 
 /* ------------------------------------------------------------------ workloads */
 
-static void test_workload(void **state)
+TEST("a workload has the shape of its sub-layer")
 {
 	static const uint64_t depths[SIM_SUBLAYERS] = { 384, 1536, 1536, 1152 };
 	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP, 0, 0, 0 };
@@ -211,7 +206,6 @@ static void test_workload(void **state)
 	char why[SIM_WHY_SIZE];
 	int sublayer;
 
-	(void)state;
 	t3_timed_params_default(&setup.params);
 	for (sublayer = 0; sublayer < SIM_SUBLAYERS; sublayer++) {
 		w.sublayer = (enum sim_sublayer)sublayer;
@@ -232,7 +226,7 @@ static void test_workload(void **state)
 }
 
 /* K is sliced only where the ranks' results are summed. */
-static void test_collectives(void **state)
+TEST("only sums slice their depth")
 {
 	static const uint64_t depths[T3_TIMED_COLLECTIVES] = { 384, 384, 3072, 3072 };
 	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP, 0, 0, 0 };
@@ -240,7 +234,6 @@ static void test_collectives(void **state)
 	char why[SIM_WHY_SIZE];
 	int collective;
 
-	(void)state;
 	t3_timed_params_default(&setup.params);
 	assert_false(sim_collective_parse("broadcast", &w.collective));
 	for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++) {
@@ -254,7 +247,7 @@ static void test_collectives(void **state)
 	}
 }
 
-static void test_message_sizes(void **state)
+TEST("sizes of messages have limits")
 {
 	static const struct {
 		const char *text;
@@ -273,7 +266,6 @@ static void test_message_sizes(void **state)
 	uint64_t bytes;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		bytes = 0;
 		if (sim_message_parse(sizes[i].text, &bytes) != !!sizes[i].bytes)
@@ -284,14 +276,13 @@ static void test_message_sizes(void **state)
 }
 
 /* Never less than what was asked for, and at most one row of each rank more. */
-static void test_messages(void **state)
+TEST("a message is at most a row of each rank larger")
 {
 	struct sim_workload w = { "message", 0, 0, 8, 2, SIM_OP, 0, 0, 0 };
 	struct t3_timed_setup setup = { .mirrored = true };
 	uint64_t bytes, tp;
 	char why[SIM_WHY_SIZE];
 
-	(void)state;
 	t3_timed_params_default(&setup.params);
 	for (tp = 2; tp <= 512; tp = tp * 2 + 1)
 		for (bytes = SIM_MESSAGE_MIN; bytes <= SIM_MESSAGE_MAX; bytes = bytes * 3 + 1) {
@@ -312,7 +303,7 @@ static void test_messages(void **state)
 }
 
 /* No shape is refused that hardware could run: few tokens, many ranks, nothing that divides. */
-static void test_any_shape(void **state)
+TEST("any shape that hardware could run is accepted")
 {
 	static const struct sim_workload shapes[] = {
 		{ "few tokens", 18432, 2048, 32, 2, SIM_OP, 0, 0, 0 },
@@ -324,21 +315,19 @@ static void test_any_shape(void **state)
 	char why[SIM_WHY_SIZE];
 	size_t i;
 
-	(void)state;
 	t3_timed_params_default(&setup.params);
 	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
 		if (!sim_workload_setup(&shapes[i], &setup, why))
 			fail_msg("%s: %s", shapes[i].model, why);
 }
 
-static void test_chunks(void **state)
+TEST("chunks are blocks or rows")
 {
 	struct sim_workload w = { "m", 3072, 1024, 8, 2, SIM_OP, 0, 0, 0 };
 	struct t3_timed_setup setup = { .mirrored = true };
 	uint64_t rows, columns;
 	char why[SIM_WHY_SIZE];
 
-	(void)state;
 	t3_timed_params_default(&setup.params);
 	assert_false(sim_chunks_parse("blocks", &setup.workload.chunks));
 	assert_true(sim_chunks_parse("rows", &setup.workload.chunks));
@@ -358,7 +347,7 @@ static void test_chunks(void **state)
 
 /* -------------------------------------------------------------------- figures */
 
-static void test_figures(void **state)
+TEST("the figures are those of the phases")
 {
 	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_FC2, 0, 0, 0 };
 	struct t3_timed_setup setup = { .mirrored = true };
@@ -367,7 +356,6 @@ static void test_figures(void **state)
 	char why[SIM_WHY_SIZE];
 	int config;
 
-	(void)state;
 	t3_timed_params_default(&setup.params);
 	assert_true(sim_workload_setup(&w, &setup, why));
 	for (config = 0; config < SIM_SHARED; config++)
@@ -387,12 +375,11 @@ static void test_figures(void **state)
 }
 
 /* What a perfect overlap hides is all of a collective but an all-reduce's all-gather. */
-static void test_ideal(void **state)
+TEST("an ideal overlap hides all but the last all-gather")
 {
 	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_OP, 0, 0, 0 };
 	int collective;
 
-	(void)state;
 	for (collective = 1; collective < T3_TIMED_COLLECTIVES; collective++) {
 		struct t3_timed_setup setup = { .mirrored = true };
 		enum t3_timed_collective c = (enum t3_timed_collective)collective;
@@ -422,14 +409,13 @@ static void test_ideal(void **state)
 }
 
 /* By hand: 8 x 1000 bytes in 10 us are 0.8 GB/s, of which 7 of 8 parts cross a link. */
-static void test_bandwidth(void **state)
+TEST("the bandwidth is that of a computation by hand")
 {
 	static const double bus[T3_TIMED_COLLECTIVES] = { 1.4, 0.7, 0.7, 0.7 };
 	struct t3_timed_setup setup = timed_small(8, 500, 1, 8);
 	struct sim_figures f = { 0 };
 	int collective;
 
-	(void)state;
 	setup.workload.chunks = T3_TIMED_CHUNKS_ROWS;
 	f.counters[T3_TIMED_ALONE].end = 10000000;
 	for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++) {
@@ -444,13 +430,12 @@ static void test_bandwidth(void **state)
 }
 
 /* Alone has nothing to compare with, so Sequential does not run for it. */
-static void test_alone(void **state)
+TEST("ALONE runs without SEQUENTIAL")
 {
 	struct t3_timed_setup setup = timed_small(128, 64, 32, 2);
 	struct sim_figures f = { 0 };
 	char why[SIM_WHY_SIZE];
 
-	(void)state;
 	assert_true(sim_figures_run(&f, SIM_ALONE, &setup, why));
 	assert_true(f.ran[T3_TIMED_ALONE]);
 	assert_false(f.ran[T3_TIMED_SEQUENTIAL]);
@@ -458,7 +443,7 @@ static void test_alone(void **state)
 }
 
 /* With nodes, an ideal overlap hides both reduce-scatters, and both all-gathers follow. */
-static void test_node_figures(void **state)
+TEST("an ideal overlap over nodes hides both reduce-scatters")
 {
 	struct sim_workload w = { "m", 1024, 1024, 8, 2, SIM_FC2, 0, 0, 2 };
 	struct t3_timed_setup setup = { .mirrored = true };
@@ -467,7 +452,6 @@ static void test_node_figures(void **state)
 	char why[SIM_WHY_SIZE];
 	int phase;
 
-	(void)state;
 	t3_timed_params_default(&setup.params);
 	assert_true(sim_workload_setup(&w, &setup, why));
 	assert_int_equal(setup.workload.nodes, 2);
@@ -487,20 +471,19 @@ static void test_node_figures(void **state)
 }
 
 /* The reduce-scatter beside the GEMM begins with it. */
-static void test_phase_starts(void **state)
+TEST("each phase starts where it should")
 {
 	static const struct t3_timed_counters c = { .phase_end = { 50, 20, 30, 60, 70 } };
 	static const uint64_t shared[T3_TIMED_PHASES] = { 0, 0, 20, 50, 60 };
 	int phase;
 
-	(void)state;
 	for (phase = 0; phase < T3_TIMED_PHASES; phase++)
 		assert_int_equal(sim_phase_start(T3_TIMED_SHARED, &c, (enum t3_timed_phase)phase),
 				 shared[phase]);
 }
 
 /* Each counter alone: the sentence has its name and both values. */
-static void test_counters(void **state)
+TEST("the counter that differs is named")
 {
 	const size_t words = sizeof(struct t3_timed_counters) / sizeof(uint64_t);
 	struct t3_timed_counters native, device;
@@ -508,7 +491,6 @@ static void test_counters(void **state)
 	uint64_t *word = (uint64_t *)&device;
 	size_t i;
 
-	(void)state;
 	memset(&native, 0x11, sizeof(native));
 	device = native;
 	assert_true(sim_counters_equal(&device, &native, why));
@@ -556,7 +538,7 @@ static bool look(void *opaque, const struct t3_timed_setup *setup, const struct 
 }
 
 /* The observer sees each run once. A run that it refuses is not counted. */
-static void test_witness(void **state)
+TEST("a witness sees each run once")
 {
 	struct t3_timed_setup setup = timed_small(128, 64, 32, 2);
 	struct witness witness = { .refused = T3_TIMED_T3_MCA };
@@ -564,7 +546,6 @@ static void test_witness(void **state)
 	char why[SIM_WHY_SIZE] = "";
 	int config;
 
-	(void)state;
 	timed_param(&setup, "collective_units", 2);
 	for (config = 0; config < SIM_CONFIGS; config++)
 		assert_int_equal(sim_figures_run(&f, (enum sim_config)config, &setup, why),
@@ -639,12 +620,11 @@ static void trace_run(struct trace *trace, enum t3_timed_program program, bool m
 	trace_nodes(trace, program, 2, 0, mirrored);
 }
 
-static void test_timeline(void **state)
+TEST("the timeline has all workgroups and messages")
 {
 	static struct trace trace;
 	const char *text = trace.text;
 
-	(void)state;
 	trace_run(&trace, T3_TIMED_T3_MCA, false);
 	assert_int_equal(occurrences(text, "\"name\":\"workgroup\""), 2 * trace.counters.groups);
 	assert_int_equal(occurrences(text, "\"name\":\"send\""), 2 * trace.counters.link_messages);
@@ -669,12 +649,11 @@ static double span_start(const char *text, const char *name)
 }
 
 /* A fused collective has a span of its name, from its first bytes on the link. */
-static void test_timeline_collectives(void **state)
+TEST("the timeline has a span of each collective")
 {
 	static struct trace trace;
 	int collective;
 
-	(void)state;
 	for (collective = 1; collective < T3_TIMED_COLLECTIVES; collective++) {
 		enum t3_timed_collective c = (enum t3_timed_collective)collective;
 		double start, gemm;
@@ -692,7 +671,7 @@ static void test_timeline_collectives(void **state)
 }
 
 /* What the counters add up to is what the run counted; and they end at 0. */
-static void test_timeline_counters(void **state)
+TEST("the timeline's counters add up")
 {
 	static struct trace trace;
 	const char *text = trace.text;
@@ -700,7 +679,6 @@ static void test_timeline_counters(void **state)
 	char key[64];
 	int kind;
 
-	(void)state;
 	trace_run(&trace, T3_TIMED_T3_MCA, true);
 	for (kind = 0; kind < T3_TIMED_BYTES; kind++) {
 		snprintf(key, sizeof(key),
@@ -732,12 +710,11 @@ static void find_phase(const char *text, const char *name, uint32_t row, double 
 }
 
 /* Sequential: one after the other. T3: the reduce-scatter begins before the GEMM ends. */
-static void test_timeline_phases(void **state)
+TEST("the timeline has the phases in their order")
 {
 	static struct trace trace;
 	double gemm[2], scatter[2], gather[2];
 
-	(void)state;
 	trace_run(&trace, T3_TIMED_SEQUENTIAL, true);
 	find_phase(trace.text, "GEMM", 0, &gemm[0], &gemm[1]);
 	find_phase(trace.text, "reduce-scatter", 1, &scatter[0], &scatter[1]);
@@ -754,13 +731,12 @@ static void test_timeline_phases(void **state)
 }
 
 /* The node link has a row and a counter, which groups without nodes lack. */
-static void test_timeline_nodes(void **state)
+TEST("the timeline has a row for the link of nodes")
 {
 	static struct trace trace;
 	double phase[4][2];
 	uint64_t largest;
 
-	(void)state;
 	trace_run(&trace, T3_TIMED_T3, true);
 	assert_null(strstr(trace.text, "other nodes"));
 	assert_null(strstr(trace.text, "node link"));
@@ -780,50 +756,15 @@ static void test_timeline_nodes(void **state)
 }
 
 /* The GEMM and the reduce-scatter beside it both begin at 0. */
-static void test_timeline_shared(void **state)
+TEST("the timeline begins both shared phases at 0")
 {
 	static struct trace trace;
 	double gemm[2], scatter[2], gather[2];
 
-	(void)state;
 	trace_run(&trace, T3_TIMED_SHARED, true);
 	find_phase(trace.text, "GEMM", 0, &gemm[0], &gemm[1]);
 	find_phase(trace.text, "reduce-scatter", 1, &scatter[0], &scatter[1]);
 	find_phase(trace.text, "all-gather", 1, &gather[0], &gather[1]);
 	assert_true(gemm[0] == 0 && scatter[0] == 0);
 	assert_true(gather[0] == (gemm[1] > scatter[1] ? gemm[1] : scatter[1]));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model_file),
-		cmocka_unit_test(test_bad_model_files),
-		cmocka_unit_test(test_command_line_wins),
-		cmocka_unit_test(test_byte_order_mark),
-		cmocka_unit_test(test_escapes_fill_the_message),
-		cmocka_unit_test(test_files_that_are_no_text),
-		cmocka_unit_test(test_workload),
-		cmocka_unit_test(test_any_shape),
-		cmocka_unit_test(test_collectives),
-		cmocka_unit_test(test_message_sizes),
-		cmocka_unit_test(test_messages),
-		cmocka_unit_test(test_ideal),
-		cmocka_unit_test(test_bandwidth),
-		cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_timeline_collectives),
-		cmocka_unit_test(test_chunks),
-		cmocka_unit_test(test_figures),
-		cmocka_unit_test(test_counters),
-		cmocka_unit_test(test_witness),
-		cmocka_unit_test(test_timeline),
-		cmocka_unit_test(test_timeline_counters),
-		cmocka_unit_test(test_timeline_phases),
-		cmocka_unit_test(test_timeline_nodes),
-		cmocka_unit_test(test_timeline_shared),
-		cmocka_unit_test(test_node_figures),
-		cmocka_unit_test(test_phase_starts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,8 @@ uint64_t seeds_next(void)
 	return current;
 }
 
-int seeds_report(void **state)
+int seeds_report(void)
 {
-	(void)state;
 	if (current)
 		print_message("failed at T3_SEED=%llu\n", (unsigned long long)current);
 	return 0;

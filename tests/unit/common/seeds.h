@@ -21,6 +21,6 @@ uint64_t seeds_next(void);
 bool seeds_single(void);
 
 /* A test's teardown: prints the seed at which it has failed. */
-int seeds_report(void **state);
+int seeds_report(void);
 
 #endif
