@@ -15,6 +15,8 @@
 
 #include <stddef.h>
 
+#include "sentence.h"
+
 struct test {
 	const char *name;
 	void (*run)(void);
@@ -38,7 +40,7 @@ int test_run(int (*setup)(void), int (*teardown)(void));
 #define TEST(sentence) TEST_WITH(sentence, NULL, NULL)
 #endif
 
-/* The line is a part of the function's name, for debuggers. TEST_AS() is for macros that make several. */
+/* The function's name has the line, for debuggers. TEST_AS() is for macros that make several. */
 #define TEST_AT(number, sentence, before, after) TEST_AS(number, sentence, before, after)
 #define TEST_AS(number, sentence, before, after)                                    \
 	TEST_IS_SENTENCE(sentence);                                                 \
@@ -51,21 +53,4 @@ int test_run(int (*setup)(void), int (*teardown)(void));
 	}                                                                           \
 	static void test_##number(void)
 
-/*
- * Three words, no underscore, and no capital at the beginning but those of a name such as DMA.
- * clang does not take these expressions for constants; programs are built by gcc.
- */
-#ifdef __clang__
-#define TEST_IS_SENTENCE(text) _Static_assert(sizeof(text) > 1, "a test's name is a sentence")
-#else
-#define TEST_IS_SENTENCE(text)                                                                     \
-	_Static_assert(__builtin_strcspn(text, "_#") == sizeof(text) - 1 &&                        \
-			       __builtin_strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 1 &&        \
-			       !__builtin_strstr(text, "  ") &&                                    \
-			       TEST_WORD(text) + TEST_WORD(&(text)[TEST_WORD(text) + 1]) + 3 <     \
-				       sizeof(text),                                               \
-		       "a test's name must be a sentence: three words or more, no underscore, no " \
-		       "capital at its beginning")
-#define TEST_WORD(text) __builtin_strcspn(text, " ")
-#endif
 #endif

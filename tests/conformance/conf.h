@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../common/sentence.h"
 #include "t3_hw.h"
 
 #ifndef ARRAY_SIZE
@@ -25,22 +26,58 @@ struct conf;
 /* ------------------------------------------------------- tests and sections */
 
 struct conf_test {
-	const char *name; /* one word */
+	const char *name;
 	void (*run)(struct conf *c, unsigned row);
 	unsigned rows; /* a table's rows, each a test of its own; 0: no table */
 	const char *(*label)(unsigned row); /* one word; NULL: the row's number */
 	unsigned devices;		    /* needed, each linked to the next; 0 is 1 */
+	int line;
+	struct conf_test *next;
 };
 
 struct conf_section {
 	const char *number; /* in SPEC.md */
 	const char *title;
-	const struct conf_test *tests;
-	unsigned count;
+	struct conf_test *tests;
+	struct conf_section *next;
 };
 
-#define CONF_SECTION(symbol, number_, title_, table) \
-	const struct conf_section symbol = { number_, title_, table, ARRAY_SIZE(table) }
+void conf_section_add(struct conf_section *section);
+void conf_test_add(struct conf_section *section, struct conf_test *test);
+
+/* Once in a file, before its tests. */
+#define CONF_SECTION(number_, title_)                                                     \
+	static struct conf_section this_section = { .number = number_, .title = title_ }; \
+	__attribute__((constructor)) static void register_section(void)                   \
+	{                                                                                 \
+		conf_section_add(&this_section);                                          \
+	}                                                                                 \
+	struct conf_section
+
+/*
+ * A test, by a sentence that says the behaviour, and members of struct conf_test where it needs them:
+ *
+ *	TEST("a reset of the target ends its source", .rows = 2, .devices = 2)
+ *	{
+ *		...
+ *	}
+ *
+ * The body has `c`, the run, and `row`, the row of the table.
+ */
+#define TEST(...)	     TEST_AT(__LINE__, __VA_ARGS__)
+#define TEST_AT(number, ...) TEST_AS(number, __VA_ARGS__)
+#define TEST_AS(number, sentence, ...)                                                        \
+	TEST_IS_SENTENCE(sentence);                                                           \
+	static void test_##number(struct conf *c, unsigned row);                              \
+	__attribute__((constructor)) static void register_##number(void)                      \
+	{                                                                                     \
+		static struct conf_test test = {                                              \
+			.name = sentence, .run = test_##number, .line = number, ##__VA_ARGS__ \
+		};                                                                            \
+		conf_test_add(&this_section, &test);                                          \
+	}                                                                                     \
+	static void test_##number(struct conf *c __attribute__((unused)),                     \
+				  unsigned row __attribute__((unused)))
 
 /* End the test: by a deviation, or by a reason why this device cannot run it. */
 _Noreturn void conf_fail(struct conf *c, const char *file, int line, const char *format, ...)

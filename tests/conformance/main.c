@@ -112,19 +112,15 @@ static int parse(struct options *options, int argc, char **argv)
 
 static int list(const char *wanted)
 {
-	char name[128];
+	char name[CONF_NAME];
 
-	for (unsigned i = 0; conf_sections[i]; i++) {
-		const struct conf_section *section = conf_sections[i];
-
-		if (!conf_section_matches(section, wanted))
+	for (const struct conf_section *s = conf_sections; s; s = s->next) {
+		if (!conf_section_matches(s, wanted))
 			continue;
-		printf("section %s, %s:\n", section->number, section->title);
-		for (unsigned j = 0; j < section->count; j++) {
-			for (unsigned row = 0;
-			     row < section->tests[j].rows + !section->tests[j].rows; row++) {
-				conf_test_name(name, sizeof(name), section, &section->tests[j],
-					       row);
+		printf("section %s, %s:\n", s->number, s->title);
+		for (const struct conf_test *test = s->tests; test; test = test->next) {
+			for (unsigned row = 0; row < test->rows + !test->rows; row++) {
+				conf_test_name(name, sizeof(name), s, test, row);
 				printf("  %s\n", name);
 			}
 		}

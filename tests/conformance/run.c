@@ -123,16 +123,19 @@ bool conf_section_matches(const struct conf_section *section, const char *wanted
 			   (section->number[length] == '\0' || section->number[length] == '.'));
 }
 
+static unsigned rows_of(const struct conf_test *test)
+{
+	return test->rows ? test->rows : 1;
+}
+
 unsigned conf_total(const char *wanted)
 {
 	unsigned total = 0;
 
-	for (unsigned i = 0; conf_sections[i]; i++)
-		for (unsigned j = 0; j < conf_sections[i]->count; j++)
-			if (conf_section_matches(conf_sections[i], wanted))
-				total += conf_sections[i]->tests[j].rows
-						 ? conf_sections[i]->tests[j].rows
-						 : 1;
+	for (const struct conf_section *s = conf_sections; s; s = s->next)
+		for (const struct conf_test *test = s->tests; test; test = test->next)
+			if (conf_section_matches(s, wanted))
+				total += rows_of(test);
 	return total;
 }
 
@@ -151,9 +154,7 @@ static unsigned run_rows(struct conf *c, const struct conf_section *section,
 			 const struct conf_test *test, struct conf_result *results, unsigned number,
 			 void (*each)(const struct conf_result *result, unsigned number))
 {
-	unsigned rows = test->rows ? test->rows : 1;
-
-	for (unsigned row = 0; row < rows; row++) {
+	for (unsigned row = 0; row < rows_of(test); row++) {
 		c->result = &results[number + row];
 		c->result->section = section;
 		conf_test_name(c->result->name, sizeof(c->result->name), section, test, row);
@@ -163,7 +164,7 @@ static unsigned run_rows(struct conf *c, const struct conf_section *section,
 		if (each)
 			each(c->result, number + row + 1);
 	}
-	return rows;
+	return rows_of(test);
 }
 
 unsigned conf_run(struct conf *c, const char *wanted, struct conf_result **results,
@@ -176,12 +177,9 @@ unsigned conf_run(struct conf *c, const char *wanted, struct conf_result **resul
 		return 0;
 	signal(SIGBUS, on_bus_error);
 	signal(SIGALRM, on_alarm);
-	for (unsigned i = 0; conf_sections[i]; i++) {
-		if (!conf_section_matches(conf_sections[i], wanted))
-			continue;
-		for (unsigned j = 0; j < conf_sections[i]->count; j++)
-			number += run_rows(c, conf_sections[i], &conf_sections[i]->tests[j],
-					   *results, number, each);
-	}
+	for (const struct conf_section *s = conf_sections; s; s = s->next)
+		for (const struct conf_test *test = s->tests; test; test = test->next)
+			if (conf_section_matches(s, wanted))
+				number += run_rows(c, s, test, *results, number, each);
 	return number;
 }

@@ -8,12 +8,13 @@
 #include "conf.h"
 
 #define CONF_PAGES 256u
+#define CONF_NAME  160u
 
 enum conf_verdict { CONF_PASSED, CONF_FAILED, CONF_SKIPPED, CONF_VERDICTS };
 
 struct conf_result {
 	const struct conf_section *section;
-	char name[128];
+	char name[CONF_NAME];
 	enum conf_verdict verdict;
 	char message[256];
 };
@@ -75,7 +76,7 @@ void conf_inject_clear(struct conf *c);
 void conf_order(struct conf *c);
 
 /* run.c: runs the matching tests, in order. Returns the number of results. */
-extern const struct conf_section *const conf_sections[];
+extern struct conf_section *conf_sections;
 unsigned conf_run(struct conf *c, const char *section, struct conf_result **results,
 		  void (*each)(const struct conf_result *result, unsigned number));
 unsigned conf_total(const char *section);

@@ -5,6 +5,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("1", "function");
+
 /* clang-format off */
 static const struct {
 	const char *name;
@@ -34,7 +36,7 @@ static const char *identity_label(unsigned row)
 }
 
 /* The multi-function bit of the header type belongs to the slot. */
-static void test_identity(struct conf *c, unsigned row)
+TEST("the function identifies itself", .rows = ARRAY_SIZE(identity), .label = identity_label)
 {
 	uint32_t got = conf_config(c, conf_device(c, 0), identity[row].offset, identity[row].bytes);
 
@@ -48,18 +50,17 @@ static const char *bar_label(unsigned row)
 	return bars[row].name;
 }
 
-static void test_bar_type(struct conf *c, unsigned row)
+TEST("each BAR has its type", .rows = ARRAY_SIZE(bars), .label = bar_label)
 {
 	uint32_t got = conf_config(c, conf_device(c, 0), PCI_BASE_ADDRESS_0 + 4 * bars[row].bar, 4);
 
 	CHECK_EQUAL(c, "type bits", got & 0xf, bars[row].flags);
 }
 
-static void test_bar_sizes(struct conf *c, unsigned row)
+TEST("each BAR has its size")
 {
 	struct conf_device *d = conf_device(c, 0);
 
-	(void)row;
 	CHECK_EQUAL(c, "size of BAR0", d->regs_bytes, T3_BAR_REGS_SIZE);
 	CHECK_EQUAL(c, "size of BAR2", d->memory_bytes, conf_reg64(d, T3_REG_MEMORY_SIZE));
 	CHECK_EQUAL(c, "size of BAR4", d->aperture_bytes, conf_reg64(d, T3_REG_APERTURE_SIZE));
@@ -78,12 +79,11 @@ static uint32_t capability(struct conf *c, struct conf_device *d, uint32_t id)
 	return 0;
 }
 
-static void test_endpoint(struct conf *c, unsigned row)
+TEST("the function is an endpoint with FLR")
 {
 	struct conf_device *d = conf_device(c, 0);
 	uint32_t at = capability(c, d, PCI_CAP_ID_EXP), type;
 
-	(void)row;
 	CHECK(c, at, "no PCI Express capability");
 	type = (conf_config(c, d, at + PCI_EXP_FLAGS, 2) & PCI_EXP_FLAGS_TYPE) >> 4;
 	CHECK(c, type == PCI_EXP_TYPE_ENDPOINT || type == PCI_EXP_TYPE_RC_END,
@@ -91,12 +91,11 @@ static void test_endpoint(struct conf *c, unsigned row)
 	CHECK(c, conf_config(c, d, at + PCI_EXP_DEVCAP, 4) & PCI_EXP_DEVCAP_FLR, "no FLR");
 }
 
-static void test_msix(struct conf *c, unsigned row)
+TEST("MSI-X has all vectors and its tables")
 {
 	struct conf_device *d = conf_device(c, 0);
 	uint32_t at = capability(c, d, PCI_CAP_ID_MSIX);
 
-	(void)row;
 	CHECK(c, at, "no MSI-X capability");
 	CHECK_EQUAL(c, "vectors",
 		    (conf_config(c, d, at + PCI_MSIX_FLAGS, 2) & PCI_MSIX_FLAGS_QSIZE) + 1,
@@ -106,19 +105,17 @@ static void test_msix(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "PBA", conf_config(c, d, at + PCI_MSIX_PBA, 4), T3_MSIX_PBA | T3_BAR_REGS);
 }
 
-static void test_no_intx(struct conf *c, unsigned row)
+TEST("the function has no INTx")
 {
-	(void)row;
 	CHECK_EQUAL(c, "interrupt pin", conf_config(c, conf_device(c, 0), PCI_INTERRUPT_PIN, 1), 0);
 }
 
 /* BAR2 is plain memory: any width, at any alignment that the bus allows. */
-static void test_memory_is_ram(struct conf *c, unsigned row)
+TEST("device memory is plain memory")
 {
 	struct conf_device *d = conf_device(c, 0);
 	uint64_t last = d->memory_bytes - 8;
 
-	(void)row;
 	conf_write(d->memory, 0, 8, 0x8877665544332211);
 	conf_write(d->memory, last, 8, 0x0102030405060708);
 	for (unsigned i = 0; i < 8; i++)
@@ -129,9 +126,8 @@ static void test_memory_is_ram(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "last word", conf_read(d->memory, last, 8), 0x0102030405060708);
 }
 
-static void test_peers_agree(struct conf *c, unsigned row)
+TEST("peers agree on their fabric", .devices = 2)
 {
-	(void)row;
 	for (unsigned i = 1; i < conf_devices(c); i++) {
 		struct conf_device *a = conf_device(c, 0), *b = conf_device(c, i);
 
@@ -141,16 +137,3 @@ static void test_peers_agree(struct conf *c, unsigned row)
 		CHECK(c, b->rank != a->rank, "two devices have rank %u", a->rank);
 	}
 }
-
-static const struct conf_test tests[] = {
-	{ "identity", test_identity, ARRAY_SIZE(identity), identity_label, 0 },
-	{ "bar-type", test_bar_type, ARRAY_SIZE(bars), bar_label, 0 },
-	{ "bar-sizes", test_bar_sizes, 0, NULL, 0 },
-	{ "endpoint-with-flr", test_endpoint, 0, NULL, 0 },
-	{ "msix", test_msix, 0, NULL, 0 },
-	{ "no-intx", test_no_intx, 0, NULL, 0 },
-	{ "memory-is-ram", test_memory_is_ram, 0, NULL, 0 },
-	{ "peers-agree", test_peers_agree, 0, NULL, 2 },
-};
-
-CONF_SECTION(section_function, "1", "function", tests);

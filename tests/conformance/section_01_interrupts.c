@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("1.1", "interrupts");
+
 static void enable(struct conf_space *s)
 {
 	uint32_t word = 4 * (s->args.space / 32);
@@ -32,7 +34,7 @@ static void setup(struct conf *c, struct conf_device *d, struct conf_space *s)
 	conf_interrupts_now(c, d, 0);
 }
 
-static void test_event_vector(struct conf *c, unsigned row)
+TEST("an event interrupts at its vector", .rows = T3_MAX_VECTORS)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
@@ -48,12 +50,11 @@ static void test_event_vector(struct conf *c, unsigned row)
 		      "vector %u was used as well", other);
 }
 
-static void test_disabled(struct conf *c, unsigned row)
+TEST("a disabled event sends no interrupt")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 
-	(void)row;
 	setup(c, d, &s);
 	conf_arm(&s, 1);
 	CHECK(c, pending(&s), "PENDING is not set");
@@ -61,12 +62,11 @@ static void test_disabled(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "interrupts", conf_interrupts_now(c, d, 0), 0);
 }
 
-static void test_enable_raises(struct conf *c, unsigned row)
+TEST("enabling a pending event sends its interrupt")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 
-	(void)row;
 	setup(c, d, &s);
 	conf_arm(&s, 1);
 	enable(&s);
@@ -74,12 +74,11 @@ static void test_enable_raises(struct conf *c, unsigned row)
 }
 
 /* ARM, two tiles and the completion are one interrupt until PENDING is cleared. */
-static void test_edge(struct conf *c, unsigned row)
+TEST("an event interrupts once until it is cleared")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 
-	(void)row;
 	setup(c, d, &s);
 	enable(&s);
 	conf_arm(&s, 1);
@@ -94,12 +93,11 @@ static void test_edge(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "interrupts after PENDING was cleared", conf_interrupts(c, d, 0), 1);
 }
 
-static void test_two_spaces(struct conf *c, unsigned row)
+TEST("two spaces interrupt on their own")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space a, b;
 
-	(void)row;
 	setup(c, d, &a);
 	setup(c, d, &b);
 	enable(&a);
@@ -113,7 +111,7 @@ static void test_two_spaces(struct conf *c, unsigned row)
 }
 
 /* Space ids at the ends of their words. */
-static void test_summary(struct conf *c, unsigned row)
+TEST("the summary has the word of each space", .rows = 5)
 {
 	static const uint32_t ids[] = { 0, 31, 32, 63, 1023 };
 	struct conf_device *d = conf_device(c, 0);
@@ -133,13 +131,12 @@ static void test_summary(struct conf *c, unsigned row)
 }
 
 /* A segment word raises the interrupt, too, and not only the space's state. */
-static void test_segment_news(struct conf *c, unsigned row)
+TEST("a segment word interrupts, too")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_seg_map second;
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, d, &s);
 	second = conf_segment(&s, 1);
 	second.offset = 1024;
@@ -154,7 +151,7 @@ static void test_segment_news(struct conf *c, unsigned row)
 	CHECK(c, pending(&s), "PENDING is not set");
 }
 
-static void test_error_vector(struct conf *c, unsigned row)
+TEST("an error interrupts at its vector", .rows = T3_MAX_VECTORS)
 {
 	struct conf_device *d = conf_device(c, 0);
 
@@ -173,12 +170,11 @@ static void test_error_vector(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "INTERRUPTS", conf_counter(d, T3_COUNTER_INTERRUPTS), 2);
 }
 
-static void test_one_vector(struct conf *c, unsigned row)
+TEST("one vector serves events and errors")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 
-	(void)row;
 	conf_vectors(c, d, 1);
 	setup(c, d, &s);
 	enable(&s);
@@ -189,12 +185,11 @@ static void test_one_vector(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "interrupts of an error", conf_interrupts(c, d, 0), 1);
 }
 
-static void test_counter(struct conf *c, unsigned row)
+TEST("the counter of interrupts counts them")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 
-	(void)row;
 	setup(c, d, &s);
 	CHECK_EQUAL(c, "INTERRUPTS at first", conf_counter(d, T3_COUNTER_INTERRUPTS), 0);
 	enable(&s);
@@ -202,18 +197,3 @@ static void test_counter(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "interrupts", conf_interrupts(c, d, 0), 1);
 	CHECK_EQUAL(c, "INTERRUPTS", conf_counter(d, T3_COUNTER_INTERRUPTS), 1);
 }
-
-static const struct conf_test tests[] = {
-	{ "event-vector", test_event_vector, T3_MAX_VECTORS, NULL, 0 },
-	{ "disabled", test_disabled, 0, NULL, 0 },
-	{ "enable-raises", test_enable_raises, 0, NULL, 0 },
-	{ "edge", test_edge, 0, NULL, 0 },
-	{ "two-spaces", test_two_spaces, 0, NULL, 0 },
-	{ "summary", test_summary, 5, NULL, 0 },
-	{ "segment-news", test_segment_news, 0, NULL, 0 },
-	{ "error-vector", test_error_vector, T3_MAX_VECTORS, NULL, 0 },
-	{ "one-vector", test_one_vector, 0, NULL, 0 },
-	{ "counter", test_counter, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_interrupts, "1.1", "interrupts", tests);

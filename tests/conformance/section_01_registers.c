@@ -5,6 +5,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("1.1", "registers");
+
 enum access { RO, RO64, RW, RW1C };
 
 /* After a reset: `reset`, the value before it, or another one. */
@@ -115,7 +117,7 @@ static void registers_needed(struct conf *c, struct conf_device *d, uint32_t off
 }
 
 /* Make every register nonzero that can be, then reset the function. */
-static void test_reset_value(struct conf *c, unsigned row)
+TEST("each register has its reset value", .rows = ARRAY_SIZE(regs), .label = reg_label)
 {
 	struct conf_device *d = conf_device(c, 0);
 	const struct reg *reg = &regs[row];
@@ -163,7 +165,7 @@ static void check_clear(struct conf *c, struct conf_device *d, const struct reg 
 	CHECK_EQUAL(c, reg->name, conf_reg(d, reg->offset), 0);
 }
 
-static void test_access(struct conf *c, unsigned row)
+TEST("each register has its access type", .rows = ARRAY_SIZE(regs), .label = reg_label)
 {
 	struct conf_device *d = conf_device(c, 0);
 	const struct reg *reg = &regs[row];
@@ -189,20 +191,6 @@ static const uint32_t wide[] = {
 	T3_REG_DMA_ADDRESS, T3_REG_POISON_ADDRESS, T3_REG_FENCE + 8 * (T3_MAX_FENCES - 1),
 };
 
-static void test_64_bit(struct conf *c, unsigned row)
-{
-	struct conf_device *d = conf_device(c, 0);
-	uint32_t offset = wide[row];
-
-	registers_needed(c, d, offset);
-	CHECK_EQUAL(c, "the value in two halves",
-		    conf_reg(d, offset) | (uint64_t)conf_reg(d, offset + 4) << 32,
-		    conf_reg64(d, offset));
-	CHECK(c, !conf_guest_error(d), "a read is a guest error");
-	conf_write(d->regs, offset, 8, ~0ull);
-	CHECK(c, conf_guest_error(d), "a write is no guest error");
-}
-
 static const char *offset_label(uint32_t offset)
 {
 	static char text[16];
@@ -216,12 +204,27 @@ static const char *wide_label(unsigned row)
 	return offset_label(wide[row]);
 }
 
+TEST("registers of 64 bits have two halves", .rows = ARRAY_SIZE(wide), .label = wide_label)
+{
+	struct conf_device *d = conf_device(c, 0);
+	uint32_t offset = wide[row];
+
+	registers_needed(c, d, offset);
+	CHECK_EQUAL(c, "the value in two halves",
+		    conf_reg(d, offset) | (uint64_t)conf_reg(d, offset + 4) << 32,
+		    conf_reg64(d, offset));
+	CHECK(c, !conf_guest_error(d), "a read is a guest error");
+	conf_write(d->regs, offset, 8, ~0ull);
+	CHECK(c, conf_guest_error(d), "a write is no guest error");
+}
+
 static const char *width_label(unsigned row)
 {
 	return widths[row].name;
 }
 
-static void test_illegal_width(struct conf *c, unsigned row)
+TEST("an illegal width reads zero and is an error", .rows = ARRAY_SIZE(widths),
+     .label = width_label)
 {
 	struct conf_device *d = conf_device(c, 0);
 	uint32_t before = conf_reg(d, widths[row].offset & ~3u);
@@ -240,7 +243,8 @@ static const char *reserved_label(unsigned row)
 	return offset_label(reserved[row]);
 }
 
-static void test_reserved(struct conf *c, unsigned row)
+TEST("a reserved offset reads zero and is an error", .rows = ARRAY_SIZE(reserved),
+     .label = reserved_label)
 {
 	struct conf_device *d = conf_device(c, 0);
 
@@ -251,7 +255,7 @@ static void test_reserved(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "what is read after a write", conf_reg(d, reserved[row]), 0);
 }
 
-static void test_vector_limit(struct conf *c, unsigned row)
+TEST("a vector beyond the last is an error", .rows = 6)
 {
 	struct conf_device *d = conf_device(c, 0);
 	static const uint32_t vectors[] = { T3_REG_EVENT_VECTOR, T3_REG_ERROR_VECTOR,
@@ -266,11 +270,10 @@ static void test_vector_limit(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "the vector", conf_reg(d, offset), 2);
 }
 
-static void test_mailbox(struct conf *c, unsigned row)
+TEST("the mailbox keeps what is written")
 {
 	struct conf_device *d = conf_device(c, 0);
 
-	(void)row;
 	for (uint32_t i = 0; i < T3_MAILBOX_SIZE; i += 4)
 		conf_reg_write(d, T3_REG_MAILBOX + i, 0x01010101 * i + i);
 	for (uint32_t i = 0; i < T3_MAILBOX_SIZE; i += 4)
@@ -282,12 +285,11 @@ static void test_mailbox(struct conf *c, unsigned row)
 	CHECK(c, !conf_guest_error(d), "the mailbox has guest errors");
 }
 
-static void test_values(struct conf *c, unsigned row)
+TEST("facts of the device are in their ranges")
 {
 	struct conf_device *d = conf_device(c, 0);
 	uint32_t tracker = conf_reg(d, T3_REG_TRACKER);
 
-	(void)row;
 	CHECK_EQUAL(c, "major version", conf_reg(d, T3_REG_VERSION) >> 16, T3_VERSION_VALUE >> 16);
 	CHECK_EQUAL(c, "CAPS of version 1.0", conf_reg(d, T3_REG_CAPS) & 3,
 		    T3_CAP_STAGING | T3_CAP_MINMAX);
@@ -301,11 +303,10 @@ static void test_values(struct conf *c, unsigned row)
 	      tracker & 0xff);
 }
 
-static void test_error_status_clear(struct conf *c, unsigned row)
+TEST("an error is cleared by its own bit")
 {
 	struct conf_device *d = conf_device(c, 0);
 
-	(void)row;
 	conf_read(d->regs, T3_REG_ID, 1);
 	CHECK_EQUAL(c, "ERROR_STATUS", conf_reg(d, T3_REG_ERROR_STATUS), T3_ERROR_GUEST);
 	conf_reg_write(d, T3_REG_ERROR_STATUS, T3_ERROR_HOST_DMA | T3_ERROR_LINK);
@@ -313,17 +314,3 @@ static void test_error_status_clear(struct conf *c, unsigned row)
 	conf_reg_write(d, T3_REG_ERROR_STATUS, T3_ERROR_GUEST);
 	CHECK_EQUAL(c, "with its bit written", conf_reg(d, T3_REG_ERROR_STATUS), 0);
 }
-
-static const struct conf_test tests[] = {
-	{ "reset-value", test_reset_value, ARRAY_SIZE(regs), reg_label, 0 },
-	{ "access", test_access, ARRAY_SIZE(regs), reg_label, 0 },
-	{ "64-bit", test_64_bit, ARRAY_SIZE(wide), wide_label, 0 },
-	{ "illegal-width", test_illegal_width, ARRAY_SIZE(widths), width_label, 0 },
-	{ "reserved", test_reserved, ARRAY_SIZE(reserved), reserved_label, 0 },
-	{ "vector-limit", test_vector_limit, 6, NULL, 0 },
-	{ "mailbox", test_mailbox, 0, NULL, 0 },
-	{ "values", test_values, 0, NULL, 0 },
-	{ "error-status-clear", test_error_status_clear, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_registers, "1.1", "registers", tests);

@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("2.2", "doorbell page");
+
 /* clang-format off */
 /* Any store other than ARM W32, RELEASE W32, TILE W64, and any load but STATE R64. */
 static const struct {
@@ -73,7 +75,8 @@ static const char *illegal_label(unsigned row)
 	return illegal[row].name;
 }
 
-static void test_illegal(struct conf *c, unsigned row)
+TEST("an illegal access of the doorbell page faults", .rows = ARRAY_SIZE(illegal),
+     .label = illegal_label)
 {
 	struct t3_fault_record record;
 	volatile uint8_t *page;
@@ -98,7 +101,7 @@ static const char *bad_tile_label(unsigned row)
 	return bad_tiles[row].name;
 }
 
-static void test_bad_tile(struct conf *c, unsigned row)
+TEST("a doorbell for a wrong tile faults", .rows = ARRAY_SIZE(bad_tiles), .label = bad_tile_label)
 {
 	struct conf_space s;
 
@@ -121,7 +124,7 @@ static void complete(struct conf *c, struct conf_space *s, uint32_t epoch)
 	conf_wait_state(c, s, T3_SPACE_COMPLETE, epoch);
 }
 
-static void test_first_epoch(struct conf *c, unsigned row)
+TEST("any epoch may be the first", .rows = 5)
 {
 	static const uint32_t epochs[] = { 1, 2, 0x7fffffff, 0x80000000, 0xffffffff };
 	struct conf_space s;
@@ -130,7 +133,7 @@ static void test_first_epoch(struct conf *c, unsigned row)
 	complete(c, &s, epochs[row]);
 }
 
-static void test_epoch_zero(struct conf *c, unsigned row)
+TEST("epoch 0 cannot be armed", .rows = 2)
 {
 	struct conf_space s;
 
@@ -141,11 +144,10 @@ static void test_epoch_zero(struct conf *c, unsigned row)
 	conf_wait_fault(c, &s, T3_FAULT_BAD_ARM);
 }
 
-static void test_epochs_follow(struct conf *c, unsigned row)
+TEST("epochs follow each other")
 {
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, conf_device(c, 0), &s);
 	for (uint32_t epoch = 7; epoch < 12; epoch++) {
 		complete(c, &s, epoch);
@@ -155,7 +157,7 @@ static void test_epochs_follow(struct conf *c, unsigned row)
 }
 
 /* There is no epoch after the last one, until RESET. */
-static void test_last_epoch(struct conf *c, unsigned row)
+TEST("no epoch follows the last one", .rows = 3)
 {
 	static const uint32_t epochs[] = { 0, 1, 0xffffffff };
 	struct conf_space s;
@@ -171,7 +173,7 @@ static void test_last_epoch(struct conf *c, unsigned row)
 }
 
 /* After epoch 5 all but 6 are refused. */
-static void test_epoch_order(struct conf *c, unsigned row)
+TEST("only the next epoch can be armed", .rows = 6)
 {
 	static const uint32_t epochs[] = { 0, 1, 4, 5, 7, 0xffffffff };
 	struct conf_space s;
@@ -184,7 +186,7 @@ static void test_epoch_order(struct conf *c, unsigned row)
 	conf_wait_fault(c, &s, T3_FAULT_BAD_ARM);
 }
 
-static void test_release_other(struct conf *c, unsigned row)
+TEST("another epoch cannot be released", .rows = 4)
 {
 	static const uint32_t epochs[] = { 0, 4, 6, 0xffffffff };
 	struct conf_space s;
@@ -195,11 +197,10 @@ static void test_release_other(struct conf *c, unsigned row)
 	conf_wait_fault(c, &s, T3_FAULT_BAD_ARM);
 }
 
-static void test_any_epoch_after_reset(struct conf *c, unsigned row)
+TEST("any epoch may follow a reset")
 {
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, conf_device(c, 0), &s);
 	complete(c, &s, 5);
 	conf_space_command(c, &s, T3_CMD_SPACE_RESET);
@@ -207,23 +208,21 @@ static void test_any_epoch_after_reset(struct conf *c, unsigned row)
 	complete(c, &s, 3);
 }
 
-static void test_no_segments(struct conf *c, unsigned row)
+TEST("a space without segments completes at once")
 {
 	struct conf_space s;
 
-	(void)row;
 	conf_space_create(c, conf_device(c, 0), &s, T3_PAGE_SIZE, 1);
 	conf_arm(&s, 9);
 	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 9);
 }
 
-static void test_generation(struct conf *c, unsigned row)
+TEST("each end of a space raises its generation")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 	uint32_t first;
 
-	(void)row;
 	conf_space_simple(c, d, &s);
 	first = s.args.generation;
 	CHECK(c, first, "a generation is 0");
@@ -241,13 +240,12 @@ static void test_generation(struct conf *c, unsigned row)
 }
 
 /* A function reset also increases the generation of a FREE slot. */
-static void test_generation_of_free(struct conf *c, unsigned row)
+TEST("a reset raises the generation of a free slot")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 	uint32_t first;
 
-	(void)row;
 	conf_space_create(c, d, &s, T3_PAGE_SIZE, 1);
 	first = s.args.generation;
 	conf_reset(d);
@@ -255,20 +253,3 @@ static void test_generation_of_free(struct conf *c, unsigned row)
 	ADMIN(c, d, T3_CMD_SPACE_CREATE, &s.args);
 	CHECK_EQUAL(c, "after two resets", s.args.generation, first + 2);
 }
-
-static const struct conf_test tests[] = {
-	{ "illegal", test_illegal, ARRAY_SIZE(illegal), illegal_label, 0 },
-	{ "bad-tile", test_bad_tile, ARRAY_SIZE(bad_tiles), bad_tile_label, 0 },
-	{ "first-epoch", test_first_epoch, 5, NULL, 0 },
-	{ "epoch-zero", test_epoch_zero, 2, NULL, 0 },
-	{ "epochs-follow", test_epochs_follow, 0, NULL, 0 },
-	{ "epoch-order", test_epoch_order, 6, NULL, 0 },
-	{ "last-epoch", test_last_epoch, 3, NULL, 0 },
-	{ "release-other", test_release_other, 4, NULL, 0 },
-	{ "any-epoch-after-reset", test_any_epoch_after_reset, 0, NULL, 0 },
-	{ "no-segments", test_no_segments, 0, NULL, 0 },
-	{ "generation", test_generation, 0, NULL, 0 },
-	{ "generation-of-free", test_generation_of_free, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_doorbell, "2.2", "doorbell page", tests);

@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("2.3", "event area");
+
 #define LAST_BYTE   (sizeof(((struct t3_event_area *)0)->reserved) - 1)
 #define DONE(epoch) ((uint64_t)(epoch) | T3_SEG_WORD_TRACKED | T3_SEG_WORD_DELIVERED)
 
@@ -18,21 +20,19 @@ static void check_fresh(struct conf *c, const struct conf_space *s, uint32_t gen
 }
 
 /* conf_page() has filled the page with another pattern. */
-static void test_create_writes_all(struct conf *c, unsigned row)
+TEST("a creation writes the whole event area")
 {
 	struct conf_space s;
 
-	(void)row;
 	conf_space_create(c, conf_device(c, 0), &s, T3_PAGE_SIZE, 1);
 	check_fresh(c, &s, s.args.generation);
 }
 
-static void test_reset_writes_all(struct conf *c, unsigned row)
+TEST("a reset writes the whole event area")
 {
 	volatile uint64_t *words;
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, conf_device(c, 0), &s);
 	conf_store(&s, 0, 4, 0);
 	conf_wait_fault(c, &s, T3_FAULT_NOT_ARMED);
@@ -45,11 +45,10 @@ static void test_reset_writes_all(struct conf *c, unsigned row)
 }
 
 /* Words without an event are not written. */
-static void test_single_words(struct conf *c, unsigned row)
+TEST("only words with an event are written")
 {
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, conf_device(c, 0), &s);
 	s.events->segment[1] = 0x1111;
 	s.events->dropped = 0x2222;
@@ -66,7 +65,7 @@ static void test_single_words(struct conf *c, unsigned row)
 }
 
 /* Every segment word is where the layout says. */
-static void test_segment_word(struct conf *c, unsigned row)
+TEST("each segment word is in its place", .rows = T3_SPACE_SEGMENTS)
 {
 	struct t3_cmd_seg_map segment;
 	struct conf_space s;
@@ -86,11 +85,10 @@ static void test_segment_word(struct conf *c, unsigned row)
 }
 
 /* The words of the last epoch stay until the next one makes progress. */
-static void test_arm_keeps_words(struct conf *c, unsigned row)
+TEST("arming keeps the words of the last epoch")
 {
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, conf_device(c, 0), &s);
 	conf_arm(&s, 1);
 	for (unsigned i = 0; i < 64; i += 8)
@@ -107,12 +105,11 @@ static void test_arm_keeps_words(struct conf *c, unsigned row)
 }
 
 /* When the state is COMPLETE, data and segment words have been written. */
-static void test_order(struct conf *c, unsigned row)
+TEST("data and words are written before COMPLETE")
 {
 	struct conf_deadline deadline = conf_deadline(c);
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, conf_device(c, 0), &s);
 	for (uint32_t epoch = 1; epoch <= 200; epoch++) {
 		conf_arm(&s, epoch);
@@ -126,12 +123,11 @@ static void test_order(struct conf *c, unsigned row)
 	}
 }
 
-static void test_faults_and_dropped(struct conf *c, unsigned row)
+TEST("later faults are counted and dropped")
 {
 	struct t3_fault_record first, now;
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, conf_device(c, 0), &s);
 	conf_arm(&s, 4);
 	conf_wait_state(c, &s, T3_SPACE_ARMED, 4);
@@ -145,15 +141,3 @@ static void test_faults_and_dropped(struct conf *c, unsigned row)
 	now = conf_wait_fault(c, &s, T3_FAULT_UNMAPPED);
 	CHECK_EQUAL(c, "offset of the first fault", now.offset, first.offset);
 }
-
-static const struct conf_test tests[] = {
-	{ "create-writes-all", test_create_writes_all, 0, NULL, 0 },
-	{ "reset-writes-all", test_reset_writes_all, 0, NULL, 0 },
-	{ "single-words", test_single_words, 0, NULL, 0 },
-	{ "segment-word", test_segment_word, T3_SPACE_SEGMENTS, NULL, 0 },
-	{ "arm-keeps-words", test_arm_keeps_words, 0, NULL, 0 },
-	{ "order", test_order, 0, NULL, 0 },
-	{ "faults-and-dropped", test_faults_and_dropped, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_events, "2.3", "event area", tests);

@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("2.1", "states");
+
 enum column { FREE, IDLE, ARMING, ARMED, COMPLETE, FAULTED, QUIESCED, COLUMNS };
 
 /* The expected result: an admin status, or the effect of a doorbell or access. */
@@ -377,29 +379,44 @@ static const char *action_label(unsigned row)
 	return actions[row].name;
 }
 
-#define IN_STATE(state)                                           \
-	static void test_in_##state(struct conf *c, unsigned row) \
-	{                                                         \
-		run_action(c, state, row);                        \
-	}
-/* clang-format off */
-IN_STATE(FREE)
-IN_STATE(IDLE)
-IN_STATE(ARMING)
-IN_STATE(ARMED)
-IN_STATE(COMPLETE)
-IN_STATE(FAULTED)
-IN_STATE(QUIESCED)
-/* clang-format on */
+TEST("each action on a free space has its effect", .rows = ARRAY_SIZE(actions),
+     .label = action_label)
+{
+	run_action(c, FREE, row);
+}
 
-static const struct conf_test tests[] = {
-	{ "in-FREE", test_in_FREE, ARRAY_SIZE(actions), action_label, 0 },
-	{ "in-IDLE", test_in_IDLE, ARRAY_SIZE(actions), action_label, 0 },
-	{ "in-ARMING", test_in_ARMING, ARRAY_SIZE(actions), action_label, 2 },
-	{ "in-ARMED", test_in_ARMED, ARRAY_SIZE(actions), action_label, 0 },
-	{ "in-COMPLETE", test_in_COMPLETE, ARRAY_SIZE(actions), action_label, 0 },
-	{ "in-FAULTED", test_in_FAULTED, ARRAY_SIZE(actions), action_label, 0 },
-	{ "in-QUIESCED", test_in_QUIESCED, ARRAY_SIZE(actions), action_label, 0 },
-};
+TEST("each action on an idle space has its effect", .rows = ARRAY_SIZE(actions),
+     .label = action_label)
+{
+	run_action(c, IDLE, row);
+}
 
-CONF_SECTION(section_states, "2.1", "states", tests);
+TEST("each action on an arming space has its effect", .rows = ARRAY_SIZE(actions),
+     .label = action_label, .devices = 2)
+{
+	run_action(c, ARMING, row);
+}
+
+TEST("each action on an armed space has its effect", .rows = ARRAY_SIZE(actions),
+     .label = action_label)
+{
+	run_action(c, ARMED, row);
+}
+
+TEST("each action on a complete space has its effect", .rows = ARRAY_SIZE(actions),
+     .label = action_label)
+{
+	run_action(c, COMPLETE, row);
+}
+
+TEST("each action on a faulted space has its effect", .rows = ARRAY_SIZE(actions),
+     .label = action_label)
+{
+	run_action(c, FAULTED, row);
+}
+
+TEST("each action on a quiesced space has its effect", .rows = ARRAY_SIZE(actions),
+     .label = action_label)
+{
+	run_action(c, QUIESCED, row);
+}

@@ -5,6 +5,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("3", "segments, tiles, counts");
+
 #define PATTERN 0x5a5b5c5d5e5f6061ull
 
 struct shape {
@@ -153,7 +155,8 @@ static const char *shape_label(unsigned row)
 	return shapes[row].name;
 }
 
-static void test_shape(struct conf *c, unsigned row)
+TEST("a segment of any shape completes tile by tile", .rows = ARRAY_SIZE(shapes),
+     .label = shape_label)
 {
 	const struct shape *shape = &shapes[row];
 	struct t3_cmd_seg_stats stats = { 0 };
@@ -198,7 +201,7 @@ static void setup_init(struct conf *c, struct conf_space *s, unsigned row, uint8
 }
 
 /* ARM fills the segment with the identity, and changes nothing around it. */
-static void test_identity(struct conf *c, unsigned row)
+TEST("IDENTITY fills the segment alone", .rows = ARRAY_SIZE(inits), .label = init_label)
 {
 	unsigned size = element_bytes(inits[row].dtype);
 	struct conf_space s;
@@ -214,7 +217,7 @@ static void test_identity(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "outside the segment", conf_buffer(&s, at, 8), PATTERN);
 }
 
-static void test_keep(struct conf *c, unsigned row)
+TEST("KEEP leaves what is in memory", .rows = ARRAY_SIZE(inits), .label = init_label)
 {
 	unsigned size = element_bytes(inits[row].dtype);
 	struct conf_space s;
@@ -228,12 +231,11 @@ static void test_keep(struct conf *c, unsigned row)
 }
 
 /* A second epoch starts from the identity again, a second update does not. */
-static void test_init_per_epoch(struct conf *c, unsigned row)
+TEST("each epoch begins with the identity")
 {
 	struct t3_cmd_seg_map segment;
 	struct conf_space s;
 
-	(void)row;
 	conf_space_create(c, conf_device(c, 0), &s, T3_PAGE_SIZE, 2);
 	segment = conf_segment(&s, 0);
 	segment.updates = 2;
@@ -251,12 +253,11 @@ static void test_init_per_epoch(struct conf *c, unsigned row)
 }
 
 /* All 64 segments of a space, side by side, completed from the last to the first. */
-static void test_64_segments(struct conf *c, unsigned row)
+TEST("a space completes all 64 segments")
 {
 	struct t3_cmd_seg_map segment;
 	struct conf_space s;
 
-	(void)row;
 	conf_space_create(c, conf_device(c, 0), &s, T3_PAGE_SIZE, T3_SPACE_SEGMENTS);
 	for (uint32_t i = 0; i < T3_SPACE_SEGMENTS; i++) {
 		segment = conf_segment(&s, i);
@@ -275,13 +276,3 @@ static void test_64_segments(struct conf *c, unsigned row)
 	}
 	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
 }
-
-static const struct conf_test tests[] = {
-	{ "shape", test_shape, ARRAY_SIZE(shapes), shape_label, 0 },
-	{ "identity", test_identity, ARRAY_SIZE(inits), init_label, 0 },
-	{ "keep", test_keep, ARRAY_SIZE(inits), init_label, 0 },
-	{ "init-per-epoch", test_init_per_epoch, 0, NULL, 0 },
-	{ "64-segments", test_64_segments, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_geometry, "3", "segments, tiles, counts", tests);

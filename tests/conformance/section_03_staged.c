@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("3.2", "staged tiles");
+
 #define STRIDE 512u
 
 /* 5 rows of 36 bytes at pitch 64, tiles of 2 x 16: ragged to the right and below. */
@@ -59,12 +61,11 @@ static void check_matrix(struct conf *c, struct conf_space *s, uint32_t times, u
 				    times * (row * 64 + byte) + sum);
 }
 
-static void test_every_tile(struct conf *c, unsigned row)
+TEST("each tile triggers with its doorbell")
 {
 	struct t3_cmd_seg_stats stats = { 0 };
 	struct conf_space s;
 
-	(void)row;
 	setup(c, &s, 1, 1);
 	fill_slot(&s, 0, 1000);
 	for (uint32_t tile = 0; tile < RAGGED_TILES; tile++) {
@@ -83,11 +84,10 @@ static void test_every_tile(struct conf *c, unsigned row)
 }
 
 /* Each of four slots is one update; `consumed` counts per slot. */
-static void test_slots(struct conf *c, unsigned row)
+TEST("each slot is one update")
 {
 	struct conf_space s;
 
-	(void)row;
 	setup(c, &s, 4, 4);
 	for (uint32_t slot = 0; slot < 4; slot++)
 		fill_slot(&s, slot, 100 << slot);
@@ -101,11 +101,10 @@ static void test_slots(struct conf *c, unsigned row)
 }
 
 /* Stores and doorbells may be mixed in any order. */
-static void test_mixed(struct conf *c, unsigned row)
+TEST("stores and doorbells mix in any order")
 {
 	struct conf_space s;
 
-	(void)row;
 	setup(c, &s, 2, 1);
 	fill_slot(&s, 0, 7);
 	for (uint32_t tile = 0; tile < RAGGED_TILES; tile += 2)
@@ -119,12 +118,11 @@ static void test_mixed(struct conf *c, unsigned row)
 	check_matrix(c, &s, 2, 7);
 }
 
-static void test_overshoot(struct conf *c, unsigned row)
+TEST("a doorbell that overshoots faults")
 {
 	struct t3_fault_record record;
 	struct conf_space s;
 
-	(void)row;
 	setup(c, &s, 1, 1);
 	fill_slot(&s, 0, 0);
 	conf_store(&s, 0, 4, 5);
@@ -136,11 +134,10 @@ static void test_overshoot(struct conf *c, unsigned row)
 }
 
 /* A slot may be refilled as soon as `consumed` has counted it. */
-static void test_refill(struct conf *c, unsigned row)
+TEST("a slot may be refilled when it is consumed")
 {
 	struct conf_space s;
 
-	(void)row;
 	setup(c, &s, 64, 1);
 	for (uint32_t i = 0; i < 64; i++) {
 		fill_slot(&s, 0, i);
@@ -153,14 +150,13 @@ static void test_refill(struct conf *c, unsigned row)
 }
 
 /* The largest tile: 1 MiB by one doorbell. */
-static void test_largest_tile(struct conf *c, unsigned row)
+TEST("the largest tile is one doorbell")
 {
 	struct t3_cmd_seg_staging staging = { .slot_stride = T3_MAX_TILE_BYTES, .slots = 1 };
 	static uint32_t tile[T3_MAX_TILE_BYTES / 4], got[T3_MAX_TILE_BYTES / 4];
 	struct t3_cmd_seg_map segment;
 	struct conf_space s;
 
-	(void)row;
 	conf_space_create(c, conf_device(c, 0), &s, 2 * T3_MAX_TILE_BYTES, 1);
 	segment = conf_segment(&s, 0);
 	segment.rows = segment.tile_rows = 256;
@@ -181,12 +177,11 @@ static void test_largest_tile(struct conf *c, unsigned row)
 }
 
 /* A REMOTE segment's tile is read when it is sent, and then consumed. Nothing is kept here. */
-static void test_remote(struct conf *c, unsigned row)
+TEST("a remote tile is read when it is sent", .devices = 2)
 {
 	struct conf_space s, target;
 	struct t3_cmd_seg_map segment;
 
-	(void)row;
 	conf_space_create(c, conf_device(c, 1), &target, T3_PAGE_SIZE, RAGGED_TILES);
 	segment = ragged(&target);
 	conf_map(c, &target, &segment);
@@ -212,12 +207,11 @@ static void test_remote(struct conf *c, unsigned row)
 }
 
 /* slots = 0 removes the staging buffer. Its doorbells are then BAD_DOORBELL. */
-static void test_take_away(struct conf *c, unsigned row)
+TEST("staging can be taken away")
 {
 	struct t3_cmd_seg_map segment;
 	struct conf_space s;
 
-	(void)row;
 	conf_space_create(c, conf_device(c, 0), &s, 2 * T3_PAGE_SIZE, RAGGED_TILES);
 	segment = ragged(&s);
 	conf_map(c, &s, &segment);
@@ -228,16 +222,3 @@ static void test_take_away(struct conf *c, unsigned row)
 	conf_tile(&s, 0, 0, 0);
 	conf_wait_fault(c, &s, T3_FAULT_BAD_DOORBELL);
 }
-
-static const struct conf_test tests[] = {
-	{ "every-tile", test_every_tile, 0, NULL, 0 },
-	{ "slots", test_slots, 0, NULL, 0 },
-	{ "mixed", test_mixed, 0, NULL, 0 },
-	{ "overshoot", test_overshoot, 0, NULL, 0 },
-	{ "refill", test_refill, 0, NULL, 0 },
-	{ "largest-tile", test_largest_tile, 0, NULL, 0 },
-	{ "remote", test_remote, 0, NULL, 2 },
-	{ "take-away", test_take_away, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_staged, "3.2", "staged tiles", tests);

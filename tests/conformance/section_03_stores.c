@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("3.1", "stores and reads of the aperture");
+
 #define PATTERN 0x5a5b5c5d5e5f6061ull
 
 enum { LEGAL = T3_FAULT_NONE };
@@ -107,7 +109,8 @@ static const char *store_label(unsigned row)
 	return stores[row].name;
 }
 
-static void test_store(struct conf *c, unsigned row)
+TEST("a store is an update or a fault as the table says", .rows = ARRAY_SIZE(stores),
+     .label = store_label)
 {
 	const uint64_t value = 0x1122334455667788;
 	const struct store *store = &stores[row];
@@ -171,7 +174,8 @@ static void store_unaligned(struct conf_space *s, uint64_t offset, unsigned byte
 #endif
 }
 
-static void test_pieces(struct conf *c, unsigned row)
+TEST("an unaligned store arrives in pieces or faults", .rows = ARRAY_SIZE(pieces),
+     .label = piece_label)
 {
 	const uint64_t value = 0x1122334455667788;
 	struct t3_cmd_seg_stats stats;
@@ -191,7 +195,7 @@ static void test_pieces(struct conf *c, unsigned row)
 }
 
 /* The state is checked first: outside ARMED any wrong store is NOT_ARMED. */
-static void test_not_armed_first(struct conf *c, unsigned row)
+TEST("the state is checked before the store", .rows = ARRAY_SIZE(stores), .label = store_label)
 {
 	struct conf_space s;
 
@@ -201,13 +205,12 @@ static void test_not_armed_first(struct conf *c, unsigned row)
 }
 
 /* A tile of 2 x 12 bytes, one update: the 7th element of 4 bytes is one too many. */
-static void test_overshoot(struct conf *c, unsigned row)
+TEST("a store that overshoots faults")
 {
 	static const uint32_t offsets[] = { 64, 68, 72, 128, 132, 136 };
 	struct t3_fault_record record;
 	struct conf_space s;
 
-	(void)row;
 	setup(c, &s, T3_DTYPE_I32, 1);
 	for (unsigned i = 0; i < ARRAY_SIZE(offsets); i++)
 		conf_store(&s, offsets[i], 4, i);
@@ -220,12 +223,11 @@ static void test_overshoot(struct conf *c, unsigned row)
 }
 
 /* 4 bytes are left and 8 come. None of them is applied. */
-static void test_overshoot_in_part(struct conf *c, unsigned row)
+TEST("a store that overshoots in part is not applied")
 {
 	static const uint32_t offsets[] = { 64, 68, 72, 128, 132 };
 	struct conf_space s;
 
-	(void)row;
 	setup(c, &s, T3_DTYPE_I32, 1);
 	for (unsigned i = 0; i < ARRAY_SIZE(offsets); i++)
 		conf_store(&s, offsets[i], 4, i);
@@ -236,7 +238,7 @@ static void test_overshoot_in_part(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "TRIGGERS", conf_counter(s.dev, T3_COUNTER_TRIGGERS), 0);
 }
 
-static void test_read_width(struct conf *c, unsigned row)
+TEST("a read of any width shows the buffer", .rows = 4)
 {
 	const unsigned bytes = 1u << row;
 	struct conf_space s;
@@ -250,12 +252,11 @@ static void test_read_width(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));
 }
 
-static void test_outside_spaces(struct conf *c, unsigned row)
+TEST("an access outside all spaces is dropped")
 {
 	struct conf_device *d = conf_device(c, 0);
 	uint64_t last = d->aperture_bytes - 8;
 
-	(void)row;
 	CHECK_EQUAL(c, "what is read", conf_read(d->aperture, last, 8), ~0ull);
 	CHECK_EQUAL(c, "a byte", conf_read(d->aperture, last, 1), 0xff);
 	conf_write(d->aperture, last, 8, 1);
@@ -264,11 +265,10 @@ static void test_outside_spaces(struct conf *c, unsigned row)
 }
 
 /* Two spaces side by side: a store to one does not affect the other. */
-static void test_neighbours(struct conf *c, unsigned row)
+TEST("a store does not affect the neighbour")
 {
 	struct conf_space a, b;
 
-	(void)row;
 	setup(c, &a, T3_DTYPE_I32, 1);
 	setup(c, &b, T3_DTYPE_I32, 1);
 	CHECK_EQUAL(c, "distance", b.args.aperture_offset - a.args.aperture_offset, T3_PAGE_SIZE);
@@ -280,7 +280,7 @@ static void test_neighbours(struct conf *c, unsigned row)
 }
 
 /* One store of two elements, each in a segment or tile of its own. */
-static void test_adjacent(struct conf *c, unsigned row)
+TEST("a store over two segments or tiles faults", .rows = 2)
 {
 	struct t3_fault_record record;
 	struct t3_cmd_seg_map segment;
@@ -306,17 +306,3 @@ static void test_adjacent(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "segment of the fault", record.segment, 0);
 	CHECK_EQUAL(c, "STORES", conf_counter(s.dev, T3_COUNTER_STORES), 0);
 }
-
-static const struct conf_test tests[] = {
-	{ "store", test_store, ARRAY_SIZE(stores), store_label, 0 },
-	{ "pieces", test_pieces, ARRAY_SIZE(pieces), piece_label, 0 },
-	{ "not-armed-first", test_not_armed_first, ARRAY_SIZE(stores), store_label, 0 },
-	{ "overshoot", test_overshoot, 0, NULL, 0 },
-	{ "overshoot-in-part", test_overshoot_in_part, 0, NULL, 0 },
-	{ "read-width", test_read_width, 4, NULL, 0 },
-	{ "outside-spaces", test_outside_spaces, 0, NULL, 0 },
-	{ "adjacent", test_adjacent, 2, NULL, 0 },
-	{ "neighbours", test_neighbours, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_stores, "3.1", "stores and reads of the aperture", tests);

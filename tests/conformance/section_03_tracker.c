@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("3.3", "tracker");
+
 /* A tile of 8 bytes: the first store of 4 allocates, the second one completes. */
 struct scene {
 	struct conf_space s;
@@ -53,11 +55,10 @@ static void expect(struct conf *c, struct scene *scene, enum t3_counter_id id, c
 
 #define EXPECT(c, scene, id, wanted) expect(c, scene, T3_COUNTER_TRACKER_##id, #id, wanted)
 
-static void test_one_tile(struct conf *c, unsigned row)
+TEST("one tile takes one entry")
 {
 	struct scene scene;
 
-	(void)row;
 	geometry(c, &scene);
 	setup(c, &scene, 2, 1);
 	half(&scene, 0);
@@ -75,11 +76,10 @@ static void test_one_tile(struct conf *c, unsigned row)
 }
 
 /* One tile more than a set has ways, and then the tile that was replaced. */
-static void test_spill(struct conf *c, unsigned row)
+TEST("a full set spills an entry")
 {
 	struct scene scene;
 
-	(void)row;
 	geometry(c, &scene);
 	setup(c, &scene, scene.sets * (scene.ways + 1), 1);
 	for (uint32_t i = 0; i < scene.ways; i++)
@@ -101,11 +101,10 @@ static void test_spill(struct conf *c, unsigned row)
 }
 
 /* The least recently used entry is replaced, not the oldest. Tile 0 is used again before. */
-static void test_lru(struct conf *c, unsigned row)
+TEST("the least recently used entry is spilled")
 {
 	struct scene scene;
 
-	(void)row;
 	geometry(c, &scene);
 	if (scene.ways < 2)
 		conf_skip(c, "one way has nothing to choose from");
@@ -124,11 +123,10 @@ static void test_lru(struct conf *c, unsigned row)
 }
 
 /* The way of a complete tile is used before any entry is spilled. */
-static void test_invalid_first(struct conf *c, unsigned row)
+TEST("a free way is used before a spill")
 {
 	struct scene scene;
 
-	(void)row;
 	geometry(c, &scene);
 	setup(c, &scene, scene.sets * (scene.ways + 1), 1);
 	for (uint32_t i = 0; i < scene.ways; i++)
@@ -140,13 +138,12 @@ static void test_invalid_first(struct conf *c, unsigned row)
 }
 
 /* The table has the written-back count, with this epoch. */
-static void test_record(struct conf *c, unsigned row)
+TEST("a spilled count is in the table")
 {
 	struct t3_tile_record record;
 	struct scene scene;
 	uint64_t at;
 
-	(void)row;
 	geometry(c, &scene);
 	setup(c, &scene, scene.sets * (scene.ways + 1), 1);
 	for (uint32_t i = 0; i <= scene.ways; i++)
@@ -164,12 +161,11 @@ static void test_record(struct conf *c, unsigned row)
 }
 
 /* Twice as many tiles as entries: first one half of each, then the other half in another order. */
-static void test_exact(struct conf *c, unsigned row)
+TEST("counts are exact with twice as many tiles as entries")
 {
 	uint32_t tiles;
 	struct scene scene;
 
-	(void)row;
 	geometry(c, &scene);
 	tiles = 2 * scene.entries;
 	setup(c, &scene, tiles, 1);
@@ -190,14 +186,3 @@ static void test_exact(struct conf *c, unsigned row)
 			    conf_counter(scene.s.dev, T3_COUNTER_TRACKER_ALLOC),
 		    2ull * tiles);
 }
-
-static const struct conf_test tests[] = {
-	{ "one-tile", test_one_tile, 0, NULL, 0 },
-	{ "spill", test_spill, 0, NULL, 0 },
-	{ "lru", test_lru, 0, NULL, 0 },
-	{ "invalid-first", test_invalid_first, 0, NULL, 0 },
-	{ "record", test_record, 0, NULL, 0 },
-	{ "exact", test_exact, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_tracker, "3.3", "tracker", tests);

@@ -6,6 +6,8 @@
 #include "reference.h"
 #include "run.h"
 
+CONF_SECTION("4", "arithmetic");
+
 #define VALUES	32u
 #define SPECIAL 24u
 
@@ -122,18 +124,18 @@ static void run_pairs(struct conf *c, unsigned row, unsigned width)
 		    op == T3_OP_STORE ? 0 : VALUES * VALUES);
 }
 
-static void test_elements(struct conf *c, unsigned row)
+TEST("each element combines as specified", .rows = 16, .label = pair_label)
 {
 	run_pairs(c, row, 0);
 }
 
-static void test_words(struct conf *c, unsigned row)
+TEST("each word of elements combines as specified", .rows = 16, .label = pair_label)
 {
 	run_pairs(c, row, 8);
 }
 
 /* 1 + 1e8 - 1e8 in each order: more than two float updates add in the order of arrival. */
-static void test_arrival_order(struct conf *c, unsigned row)
+TEST("float updates add in the order of arrival", .rows = 4)
 {
 	static const uint32_t words[] = { 0x3f800000, 0x4cbebc20, 0xccbebc20 };
 	static const unsigned orders[][3] = { { 0, 1, 2 }, { 1, 2, 0 }, { 2, 1, 0 }, { 0, 2, 1 } };
@@ -158,7 +160,7 @@ static void test_arrival_order(struct conf *c, unsigned row)
 }
 
 /* From identity, the first update of a NaN that carries a payload. */
-static void test_nan_from_identity(struct conf *c, unsigned row)
+TEST("a NaN loses its payload", .rows = 16, .label = pair_label)
 {
 	static const uint32_t nans[] = { 0, 0xffc12345, 0xfe12, 0xffc1 };
 	uint32_t op = row / 4, dtype = row % 4, wanted, start;
@@ -181,12 +183,3 @@ static void test_nan_from_identity(struct conf *c, unsigned row)
 	conf_store(&s, 0, reference_bytes(dtype), nans[dtype]);
 	CHECK_EQUAL(c, "element", conf_buffer(&s, 0, reference_bytes(dtype)), wanted);
 }
-
-static const struct conf_test tests[] = {
-	{ "elements", test_elements, 16, pair_label, 0 },
-	{ "words", test_words, 16, pair_label, 0 },
-	{ "arrival-order", test_arrival_order, 4, NULL, 0 },
-	{ "nan-from-identity", test_nan_from_identity, 16, pair_label, 0 },
-};
-
-CONF_SECTION(section_arithmetic, "4", "arithmetic", tests);

@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "reduce.h"
 
+CONF_SECTION("5.1", "chaining, aliasing");
+
 struct scene {
 	unsigned count;
 	struct conf_space scatter[T3_MAX_RANKS], gather[T3_MAX_RANKS];
@@ -91,11 +93,10 @@ static void finish(struct conf *c, struct scene *scene, uint32_t epoch)
 }
 
 /* The test does nothing between the last store and the wait. The devices do the rest. */
-static void test_all_reduce(struct conf *c, unsigned row)
+TEST("a reduction chained into a gather needs no software", .devices = 2)
 {
 	struct scene scene;
 
-	(void)row;
 	setup(c, &scene);
 	for (uint32_t epoch = 1; epoch <= 3; epoch++) {
 		for (unsigned i = 0; i < scene.count; i++)
@@ -107,7 +108,7 @@ static void test_all_reduce(struct conf *c, unsigned row)
 }
 
 /* Two spaces on one device may share buffers and counter tables. */
-static void test_overlap(struct conf *c, unsigned row)
+TEST("spaces of a device may share memory", .rows = 3)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space first, second;
@@ -123,10 +124,3 @@ static void test_overlap(struct conf *c, unsigned row)
 	ADMIN(c, d, T3_CMD_SPACE_CREATE, &second.args);
 	CHECK(c, !conf_guest_error(d), "it is a guest error");
 }
-
-static const struct conf_test tests[] = {
-	{ "all-reduce", test_all_reduce, 0, NULL, 2 },
-	{ "overlap", test_overlap, 3, NULL, 0 },
-};
-
-CONF_SECTION(section_all_reduce, "5.1", "chaining, aliasing", tests);

@@ -6,12 +6,13 @@
 #include "reference.h"
 #include "run.h"
 
+CONF_SECTION("5", "trigger and DMA");
+
 /* Nothing of a tile is sent before its last store, and then that tile alone. */
-static void test_tile_by_tile(struct conf *c, unsigned row)
+TEST("a tile is sent after its last store, and alone", .devices = 2)
 {
 	struct pair pair;
 
-	(void)row;
 	pair_ready(c, &pair, T3_SEG_DMA);
 	for (uint32_t i = 0; i < 8; i++)
 		conf_store(&pair.source, 4 * i, 4, i < 7 ? 100 + i : 0);
@@ -32,7 +33,7 @@ static void test_tile_by_tile(struct conf *c, unsigned row)
 }
 
 /* The sum is made here first. Then the target's op combines it with the value there. */
-static void test_target_op(struct conf *c, unsigned row)
+TEST("the target's operation combines the sum", .rows = 16, .devices = 2)
 {
 	uint32_t op = row / 4, dtype = row % 4, size = reference_bytes(dtype);
 	static const uint32_t one[] = { 1, 0x3f800000, 0x3c00, 0x3f80 };
@@ -61,7 +62,7 @@ static void test_target_op(struct conf *c, unsigned row)
 }
 
 /* Ragged source tiles at an origin in a target with another pitch and tiling. */
-static void test_origin(struct conf *c, unsigned row)
+TEST("ragged tiles arrive at their origin", .rows = 2, .devices = 2)
 {
 	const uint8_t kind = row ? T3_SEG_REMOTE : T3_SEG_DMA;
 	struct pair pair;
@@ -95,13 +96,12 @@ static void test_origin(struct conf *c, unsigned row)
 }
 
 /* Packets: at most 1024 bytes each, inside one row, and a header of 64. */
-static void test_packets(struct conf *c, unsigned row)
+TEST("packets end at rows and at 1024 bytes", .devices = 2)
 {
 	struct t3_cmd_seg_stats stats = { 0 };
 	uint64_t packets;
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_DMA);
 	pair.from.rows = pair.from.tile_rows = pair.to.rows = pair.to.tile_rows = 2;
 	pair.from.row_bytes = pair.from.pitch = pair.from.tile_row_bytes = 2500;
@@ -125,13 +125,12 @@ static void test_packets(struct conf *c, unsigned row)
 }
 
 /* A tile completes a tile at another device, which sends it on. */
-static void test_chain(struct conf *c, unsigned row)
+TEST("a chain of devices sends tiles on", .devices = 3)
 {
 	struct t3_cmd_seg_map segment;
 	struct conf_space end;
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_DMA);
 	conf_space_create(c, conf_device(c, 2), &end, T3_PAGE_SIZE, 16);
 	segment = conf_segment(&end, 0);
@@ -154,11 +153,10 @@ static void test_chain(struct conf *c, unsigned row)
 }
 
 /* More ready tiles than the link has slots: all of them arrive, in any order. */
-static void test_many_tiles(struct conf *c, unsigned row)
+TEST("more tiles than slots all arrive", .devices = 2)
 {
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_DMA);
 	pair.from.counter_base = pair.to.counter_base = 0;
 	pair.from.rows = pair.to.rows = 64;
@@ -174,27 +172,14 @@ static void test_many_tiles(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "element", conf_buffer(&pair.target, at, 8), at * 0x100000001);
 }
 
-static void test_reduce_scatter(struct conf *c, unsigned row)
+TEST("a ring reduces and scatters", .devices = 2)
 {
 	struct conf_space spaces[T3_MAX_RANKS];
 	unsigned count = reduce_ring(c);
 
-	(void)row;
 	reduce_setup(c, spaces, count);
 	for (uint32_t epoch = 1; epoch <= 3; epoch++) {
 		reduce_arm(c, spaces, count, epoch);
 		reduce_run(c, spaces, count, epoch);
 	}
 }
-
-static const struct conf_test tests[] = {
-	{ "tile-by-tile", test_tile_by_tile, 0, NULL, 2 },
-	{ "target-op", test_target_op, 16, NULL, 2 },
-	{ "origin", test_origin, 2, NULL, 2 },
-	{ "packets", test_packets, 0, NULL, 2 },
-	{ "chain", test_chain, 0, NULL, 3 },
-	{ "many-tiles", test_many_tiles, 0, NULL, 2 },
-	{ "reduce-scatter", test_reduce_scatter, 0, NULL, 2 },
-};
-
-CONF_SECTION(section_dma, "5", "trigger and DMA", tests);

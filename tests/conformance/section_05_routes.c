@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "pair.h"
 
+CONF_SECTION("5", "routes, blocks, bytes");
+
 static void needed(struct conf *c, uint32_t caps, const char *names)
 {
 	if ((conf_reg(conf_device(c, 0), T3_REG_CAPS) & caps) != caps)
@@ -49,7 +51,7 @@ static void broadcast(struct conf *c, struct broadcast *b, uint8_t kind, bool on
 	conf_wait_state(c, &b->source, T3_SPACE_ARMED, 1);
 }
 
-static void test_broadcast(struct conf *c, unsigned row)
+TEST("a segment sends to several targets", .rows = 4, .devices = 3)
 {
 	uint8_t kind = row & 1 ? T3_SEG_REMOTE : T3_SEG_DMA;
 	struct t3_cmd_seg_stats stats = { 0 };
@@ -70,7 +72,7 @@ static void test_broadcast(struct conf *c, unsigned row)
 }
 
 /* One of the targets is not armed: the source waits for both of them. */
-static void test_broadcast_arming(struct conf *c, unsigned row)
+TEST("a source waits for all its targets", .rows = 2, .devices = 3)
 {
 	static const uint32_t routes[] = { 0, 1 };
 	struct conf_space source, targets[2];
@@ -89,7 +91,7 @@ static void test_broadcast_arming(struct conf *c, unsigned row)
 }
 
 /* One of the targets is reset. The source then faults, and so does the other target. */
-static void test_broadcast_death(struct conf *c, unsigned row)
+TEST("one target that ends ends all", .rows = 4, .devices = 3)
 {
 	uint8_t kind = row & 1 ? T3_SEG_REMOTE : T3_SEG_DMA;
 	struct broadcast b;
@@ -102,7 +104,7 @@ static void test_broadcast_death(struct conf *c, unsigned row)
 }
 
 /* A route in use cannot be cleared, whichever of the two. */
-static void test_route_in_use(struct conf *c, unsigned row)
+TEST("a route in use cannot be cleared", .rows = 2, .devices = 3)
 {
 	struct t3_cmd_index args;
 	struct broadcast b;
@@ -141,7 +143,7 @@ static uint32_t tile_bytes(uint32_t tile)
 }
 
 /* Tiles from the last to the first. A block is sent with its last tile, not before. */
-static void test_blocks(struct conf *c, unsigned row)
+TEST("a block is sent with its last tile", .rows = ARRAY_SIZE(block_sizes), .devices = 2)
 {
 	uint32_t block = block_sizes[row], sent = 0, of_block = 0;
 	struct pair pair;
@@ -178,7 +180,7 @@ static void test_blocks(struct conf *c, unsigned row)
 /* --------------------------------------------------------- bytes and counts */
 
 /* Single bytes, copied unchanged to a target of the same type. */
-static void test_bytes(struct conf *c, unsigned row)
+TEST("single bytes arrive unchanged", .rows = 24, .devices = 2)
 {
 	static const uint8_t kinds[] = { T3_SEG_LOCAL, T3_SEG_DMA, T3_SEG_REMOTE };
 	static const unsigned widths[] = { 1, 2, 4, 8 };
@@ -209,7 +211,7 @@ static void test_bytes(struct conf *c, unsigned row)
 }
 
 /* The largest number of updates for each element. One more is too many. */
-static void test_many_updates(struct conf *c, unsigned row)
+TEST("an element takes the largest number of updates and no more", .rows = 2, .devices = 2)
 {
 	struct pair pair;
 
@@ -236,15 +238,3 @@ static void test_many_updates(struct conf *c, unsigned row)
 			    T3_MAX_UPDATES * (T3_MAX_UPDATES - 1) / 2);
 	}
 }
-
-static const struct conf_test tests[] = {
-	{ "broadcast", test_broadcast, 4, NULL, 3 },
-	{ "broadcast-arming", test_broadcast_arming, 2, NULL, 3 },
-	{ "broadcast-death", test_broadcast_death, 4, NULL, 3 },
-	{ "route-in-use", test_route_in_use, 2, NULL, 3 },
-	{ "blocks", test_blocks, ARRAY_SIZE(block_sizes), NULL, 2 },
-	{ "bytes", test_bytes, 24, NULL, 2 },
-	{ "many-updates", test_many_updates, 2, NULL, 2 },
-};
-
-CONF_SECTION(section_routes, "5", "routes, blocks, bytes", tests);

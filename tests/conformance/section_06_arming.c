@@ -4,11 +4,12 @@
 #include "pair.h"
 #include "run.h"
 
-static void test_waits_for_target(struct conf *c, unsigned row)
+CONF_SECTION("6.3", "arming, poison and death");
+
+TEST("a source waits until its target is armed", .devices = 2)
 {
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	pair_map(c, &pair);
 	conf_arm(&pair.source, 1);
@@ -18,11 +19,10 @@ static void test_waits_for_target(struct conf *c, unsigned row)
 	conf_wait_state(c, &pair.source, T3_SPACE_ARMED, 1);
 }
 
-static void test_earlier_epoch(struct conf *c, unsigned row)
+TEST("a target in an earlier epoch is waited for", .devices = 2)
 {
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	pair_map(c, &pair);
 	conf_arm(&pair.target, 1);
@@ -34,12 +34,11 @@ static void test_earlier_epoch(struct conf *c, unsigned row)
 }
 
 /* A target that is ahead refuses the updates, so that its source does not wait forever. */
-static void test_later_epoch(struct conf *c, unsigned row)
+TEST("a target in a later epoch refuses the updates", .devices = 2)
 {
 	struct t3_fault_record record;
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	pair_map(c, &pair);
 	conf_arm(&pair.target, 3);
@@ -51,11 +50,10 @@ static void test_later_epoch(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "detail", record.detail, T3_NAK_EPOCH);
 }
 
-static void test_complete_target(struct conf *c, unsigned row)
+TEST("a target that has completed is no obstacle", .devices = 2)
 {
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	conf_map(c, &pair.source, &pair.from);
 	conf_arm(&pair.target, 1);
@@ -64,12 +62,11 @@ static void test_complete_target(struct conf *c, unsigned row)
 	conf_wait_state(c, &pair.source, T3_SPACE_ARMED, 1);
 }
 
-static void test_all_routes(struct conf *c, unsigned row)
+TEST("a source waits for all its routes", .devices = 2)
 {
 	struct conf_space second;
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	pair_map(c, &pair);
 	conf_space_create(c, conf_device(c, 1), &second, T3_PAGE_SIZE, 1);
@@ -83,11 +80,10 @@ static void test_all_routes(struct conf *c, unsigned row)
 }
 
 /* Each sends to the other: both are ARMED as soon as both are ARMING. */
-static void test_mutual(struct conf *c, unsigned row)
+TEST("spaces that send to each other both arm", .devices = 2)
 {
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	conf_connect(c, &pair.target, 0, &pair.source, 0);
 	pair_map(c, &pair);
@@ -106,11 +102,10 @@ static void test_mutual(struct conf *c, unsigned row)
 }
 
 /* A fast source waits with its next epoch until the target has been released. */
-static void test_next_epoch(struct conf *c, unsigned row)
+TEST("a fast source waits with its next epoch", .devices = 2)
 {
 	struct pair pair;
 
-	(void)row;
 	pair_ready(c, &pair, T3_SEG_REMOTE);
 	pair_store(&pair.source, 10);
 	conf_wait_state(c, &pair.source, T3_SPACE_COMPLETE, 1);
@@ -129,12 +124,11 @@ static void test_next_epoch(struct conf *c, unsigned row)
 }
 
 /* The target is ARMING because a target of its own is not armed. It takes updates. */
-static void test_updates_while_arming(struct conf *c, unsigned row)
+TEST("a target that arms takes updates", .devices = 2)
 {
 	struct conf_space last;
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	pair_map(c, &pair);
 	conf_space_create(c, conf_device(c, 0), &last, T3_PAGE_SIZE, 1);
@@ -180,7 +174,8 @@ static const char *end_label(unsigned row)
 	return ends[row].name;
 }
 
-static void test_source_ends(struct conf *c, unsigned row)
+TEST("a source that ends faults its target", .rows = ARRAY_SIZE(ends), .label = end_label,
+     .devices = 2)
 {
 	struct t3_fault_record record;
 	struct pair pair;
@@ -191,7 +186,8 @@ static void test_source_ends(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "src_rank", record.src_rank, pair.source.dev->rank);
 }
 
-static void test_target_ends(struct conf *c, unsigned row)
+TEST("a target that ends faults its source", .rows = ARRAY_SIZE(ends), .label = end_label,
+     .devices = 2)
 {
 	struct t3_fault_record record;
 	struct pair pair;
@@ -203,7 +199,8 @@ static void test_target_ends(struct conf *c, unsigned row)
 }
 
 /* A space that is IDLE learns of it at its next ARM. */
-static void test_source_ends_before_arm(struct conf *c, unsigned row)
+TEST("an idle target learns at its next ARM that its source ended", .rows = ARRAY_SIZE(ends),
+     .label = end_label, .devices = 2)
 {
 	struct pair pair;
 
@@ -216,7 +213,7 @@ static void test_source_ends_before_arm(struct conf *c, unsigned row)
 }
 
 /* A space that has finished an epoch may leave. The other still finishes the same epoch. */
-static void test_leave_after_complete(struct conf *c, unsigned row)
+TEST("a space that has finished may leave", .rows = 2, .devices = 2)
 {
 	struct pair pair;
 
@@ -238,13 +235,12 @@ static void test_leave_after_complete(struct conf *c, unsigned row)
 }
 
 /* The source's route is dead, and the target itself goes on. */
-static void test_import_clear(struct conf *c, unsigned row)
+TEST("a cleared import ends the source's route", .devices = 2)
 {
 	struct t3_fault_record record;
 	struct t3_cmd_index clear;
 	struct pair pair;
 
-	(void)row;
 	pair_ready(c, &pair, T3_SEG_REMOTE);
 	clear = (struct t3_cmd_index){ .space = pair.target.args.space };
 	ADMIN(c, pair.target.dev, T3_CMD_IMPORT_CLEAR, &clear);
@@ -252,21 +248,3 @@ static void test_import_clear(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "src_rank", record.src_rank, pair.target.dev->rank);
 	CHECK_EQUAL(c, "target", conf_state(&pair.target), STATE(T3_SPACE_ARMED, 1));
 }
-
-static const struct conf_test tests[] = {
-	{ "waits-for-target", test_waits_for_target, 0, NULL, 2 },
-	{ "earlier-epoch", test_earlier_epoch, 0, NULL, 2 },
-	{ "later-epoch", test_later_epoch, 0, NULL, 2 },
-	{ "complete-target", test_complete_target, 0, NULL, 2 },
-	{ "all-routes", test_all_routes, 0, NULL, 2 },
-	{ "mutual", test_mutual, 0, NULL, 2 },
-	{ "next-epoch", test_next_epoch, 0, NULL, 2 },
-	{ "updates-while-arming", test_updates_while_arming, 0, NULL, 2 },
-	{ "source-ends", test_source_ends, ARRAY_SIZE(ends), end_label, 2 },
-	{ "target-ends", test_target_ends, ARRAY_SIZE(ends), end_label, 2 },
-	{ "source-ends-before-arm", test_source_ends_before_arm, ARRAY_SIZE(ends), end_label, 2 },
-	{ "leave-after-complete", test_leave_after_complete, 2, NULL, 2 },
-	{ "import-clear", test_import_clear, 0, NULL, 2 },
-};
-
-CONF_SECTION(section_arming, "6.3", "arming, poison and death", tests);

@@ -5,6 +5,8 @@
 #include "conf.h"
 #include "pair.h"
 
+CONF_SECTION("6.5", "grants by key");
+
 static const uint32_t good_key[T3_KEY_WORDS] = { 0x01234567, 0x89abcdef, 0xfedcba98, 0x76543210 };
 
 struct keyed {
@@ -86,12 +88,11 @@ static void check_set(struct conf *c, const struct keyed *k)
 	CHECK_EQUAL(c, "state of the route", claim(c, k).state, T3_ROUTE_SET);
 }
 
-static void test_updates(struct conf *c, unsigned row)
+TEST("updates pass by a key", .devices = 2)
 {
 	struct t3_cmd_seg_map from, to;
 	struct keyed k;
 
-	(void)row;
 	prepare(c, &k);
 	set_key(c, &k);
 	check_set(c, &k);
@@ -112,7 +113,7 @@ static void test_updates(struct conf *c, unsigned row)
 }
 
 /* Each of these is refused in the same way. */
-static void test_refused(struct conf *c, unsigned row)
+TEST("each wrong claim is refused", .rows = 9, .devices = 2)
 {
 	struct keyed k;
 
@@ -133,12 +134,11 @@ static void test_refused(struct conf *c, unsigned row)
 	check_refused(c, &k);
 }
 
-static void test_once(struct conf *c, unsigned row)
+TEST("a key is used by one space", .devices = 2)
 {
 	struct t3_cmd_index route;
 	struct keyed k, other;
 
-	(void)row;
 	prepare(c, &k);
 	set_key(c, &k);
 	check_set(c, &k);
@@ -152,7 +152,7 @@ static void test_once(struct conf *c, unsigned row)
 	check_set(c, &k); /* the same space again */
 }
 
-static void test_bad_key(struct conf *c, unsigned row)
+TEST("each wrong value of a key is refused", .rows = 6, .devices = 2)
 {
 	struct t3_cmd_key_set args;
 	uint32_t wanted = T3_ADMIN_BAD_VALUE;
@@ -180,7 +180,7 @@ static void test_bad_key(struct conf *c, unsigned row)
 	CHECK(c, conf_guest_error(k.target.dev), "a refusal is no guest error");
 }
 
-static void test_query(struct conf *c, unsigned row)
+TEST("a query of a route checks its arguments", .rows = 3, .devices = 2)
 {
 	struct t3_cmd_route_query args;
 	struct keyed k;
@@ -200,13 +200,12 @@ static void test_query(struct conf *c, unsigned row)
 }
 
 /* Without FAR_KEYS the device asks no rank of another node. NODE_RANKS says which those are. */
-static void test_far(struct conf *c, unsigned row)
+TEST("no rank of another node is asked")
 {
 	struct conf_device *d = conf_device(c, 0);
 	uint32_t node = conf_reg(d, T3_REG_NODE_RANKS), far;
 	struct keyed k;
 
-	(void)row;
 	CHECK(c, node >> d->rank & 1, "NODE_RANKS is %#x, without the own rank", node);
 	far = (uint32_t)((1ull << d->ranks) - 1) & ~node;
 	if (!far || (conf_reg(d, T3_REG_CAPS) & T3_CAP_FAR_KEYS))
@@ -218,13 +217,12 @@ static void test_far(struct conf *c, unsigned row)
 }
 
 /* After a revocation the route is dead. */
-static void test_revoked(struct conf *c, unsigned row)
+TEST("a revoked key leaves a dead route", .devices = 2)
 {
 	struct t3_cmd_route_query query = { 0 };
 	struct conf_deadline deadline;
 	struct keyed k;
 
-	(void)row;
 	prepare(c, &k);
 	set_key(c, &k);
 	check_set(c, &k);
@@ -237,12 +235,3 @@ static void test_revoked(struct conf *c, unsigned row)
 	} while (!query.dead && conf_pause(&deadline));
 	CHECK_EQUAL(c, "dead", query.dead, 1);
 }
-
-static const struct conf_test tests[] = {
-	{ "updates", test_updates, 0, NULL, 2 },   { "refused", test_refused, 9, NULL, 2 },
-	{ "once", test_once, 0, NULL, 2 },	   { "bad-key", test_bad_key, 6, NULL, 2 },
-	{ "route-query", test_query, 3, NULL, 2 }, { "revoked", test_revoked, 0, NULL, 2 },
-	{ "far", test_far, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_keys, "6.5", "grants by key", tests);

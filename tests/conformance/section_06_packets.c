@@ -4,11 +4,12 @@
 #include "pair.h"
 #include "run.h"
 
-static void test_in_order(struct conf *c, unsigned row)
+CONF_SECTION("6.2", "link and packets");
+
+TEST("packets are applied in order", .devices = 2)
 {
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	pair.from.target_op = pair.to.op = T3_OP_STORE;
 	pair.from.updates = pair.to.updates = 64;
@@ -21,12 +22,11 @@ static void test_in_order(struct conf *c, unsigned row)
 	pair_check(c, &pair.target, 6300, "the last of 64 stores");
 }
 
-static void test_counts(struct conf *c, unsigned row)
+TEST("both ends count the same", .devices = 2)
 {
 	struct conf_device *a, *b;
 	struct pair pair;
 
-	(void)row;
 	pair_ready(c, &pair, T3_SEG_REMOTE);
 	a = pair.source.dev;
 	b = pair.target.dev;
@@ -240,7 +240,8 @@ static const char *nak_label(unsigned row)
 	return naks[row].name;
 }
 
-static void test_nak(struct conf *c, unsigned row)
+TEST("a target rejects a packet with its reason", .rows = ARRAY_SIZE(naks), .label = nak_label,
+     .devices = 2)
 {
 	const struct nak *nak = &naks[row];
 	struct t3_fault_record record;
@@ -267,12 +268,11 @@ static void test_nak(struct conf *c, unsigned row)
 }
 
 /* A tile that crosses into a REMOTE segment of the target. */
-static void test_nak_remote_target(struct conf *c, unsigned row)
+TEST("a tile that is remote at the target is rejected", .devices = 2)
 {
 	struct conf_space end;
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	conf_space_create(c, conf_device(c, 0), &end, T3_PAGE_SIZE, 1);
 	conf_connect(c, &pair.target, 0, &end, 0);
@@ -296,7 +296,7 @@ static bool vacant(struct conf *c, struct conf_device *d, uint32_t rank)
 	return d->ranks > 1;
 }
 
-static void test_nak_no_device(struct conf *c, unsigned row)
+TEST("a rank without a device rejects packets")
 {
 	struct t3_cmd_route_set route = { .peer_generation = 1 };
 	struct t3_fault_record record;
@@ -304,7 +304,6 @@ static void test_nak_no_device(struct conf *c, unsigned row)
 	struct conf_space s;
 	unsigned i = 0;
 
-	(void)row;
 	while (i < c->count &&
 	       !vacant(c, &c->device[i], (c->device[i].rank + 1) % c->device[i].ranks))
 		i++;
@@ -321,13 +320,3 @@ static void test_nak_no_device(struct conf *c, unsigned row)
 		conf_skip(c, "a function that is not tested is at rank %u", route.peer_rank);
 	CHECK_EQUAL(c, "detail", record.detail, T3_NAK_NO_DEVICE);
 }
-
-static const struct conf_test tests[] = {
-	{ "in-order", test_in_order, 0, NULL, 2 },
-	{ "counts", test_counts, 0, NULL, 2 },
-	{ "nak", test_nak, ARRAY_SIZE(naks), nak_label, 2 },
-	{ "nak-SEGMENT-remote", test_nak_remote_target, 0, NULL, 2 },
-	{ "nak-NO_DEVICE", test_nak_no_device, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_packets, "6.2", "link and packets", tests);

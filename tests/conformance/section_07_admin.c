@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("7", "admin commands of spaces");
+
 /* clang-format off */
 /* One field of a good SPACE_CREATE replaced. */
 static const struct {
@@ -48,7 +50,8 @@ static const char *create_label(unsigned row)
 	return creates[row].name;
 }
 
-static void test_create(struct conf *c, unsigned row)
+TEST("each wrong value of a creation is refused", .rows = ARRAY_SIZE(creates),
+     .label = create_label)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
@@ -67,12 +70,11 @@ static void test_create(struct conf *c, unsigned row)
 }
 
 /* The last pages of the aperture and of device memory are valid, like the first. */
-static void test_create_at_end(struct conf *c, unsigned row)
+TEST("the last pages of memory are valid")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 
-	(void)row;
 	conf_space_prepare(c, d, &s, T3_PAGE_SIZE, 16);
 	s.args.space = T3_MAX_SPACES - 1;
 	s.args.aperture_offset = d->aperture_bytes - T3_PAGE_SIZE;
@@ -85,7 +87,7 @@ static void test_create_at_end(struct conf *c, unsigned row)
 }
 
 /* Aperture ranges that share a page; side by side is no overlap. */
-static void test_create_overlap(struct conf *c, unsigned row)
+TEST("apertures do not overlap", .rows = 6)
 {
 	static const struct {
 		uint64_t offset, size;
@@ -107,7 +109,7 @@ static void test_create_overlap(struct conf *c, unsigned row)
 		    cases[row].status);
 }
 
-static void test_space_commands(struct conf *c, unsigned row)
+TEST("space commands are refused in the wrong state", .rows = ARRAY_SIZE(space_opcodes))
 {
 	static const uint32_t ids[] = { T3_MAX_SPACES, 0xffffffff, 5 };
 	struct conf_device *d = conf_device(c, 0);
@@ -135,12 +137,11 @@ static void test_space_commands(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "state", s.events->state, before);
 }
 
-static void test_query(struct conf *c, unsigned row)
+TEST("a query tells the state of a space")
 {
 	struct t3_cmd_space args;
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, conf_device(c, 0), &s);
 	conf_arm(&s, 77);
 	conf_wait_state(c, &s, T3_SPACE_ARMED, 77);
@@ -154,7 +155,7 @@ static void test_query(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "in_flight", args.in_flight, 0);
 }
 
-static void test_bad_opcode(struct conf *c, unsigned row)
+TEST("unknown opcodes are refused", .rows = ARRAY_SIZE(bad_opcodes))
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_space args = { 0 };
@@ -165,12 +166,11 @@ static void test_bad_opcode(struct conf *c, unsigned row)
 }
 
 /* ADMIN_STATUS is that of the last command, ADMIN_COMMAND its opcode. */
-static void test_status_register(struct conf *c, unsigned row)
+TEST("the status is that of the last command")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_space query = { 0 }, none = { .space = T3_MAX_SPACES };
 
-	(void)row;
 	conf_admin(d, T3_CMD_SPACE_QUERY, &none, sizeof(none));
 	CHECK_EQUAL(c, "ADMIN_STATUS", conf_reg(d, T3_REG_ADMIN_STATUS), T3_ADMIN_BAD_SPACE);
 	CHECK_EQUAL(c, "ADMIN_COMMAND", conf_reg(d, T3_REG_ADMIN_COMMAND), T3_CMD_SPACE_QUERY);
@@ -179,12 +179,11 @@ static void test_status_register(struct conf *c, unsigned row)
 }
 
 /* RESET clears counts, faults and statistics of the epoch. Segments stay. */
-static void test_reset(struct conf *c, unsigned row)
+TEST("a reset clears the epoch and keeps segments")
 {
 	struct t3_cmd_seg_stats stats = { 0 };
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, conf_device(c, 0), &s);
 	conf_arm(&s, 1);
 	for (unsigned i = 0; i < 40; i += 8)
@@ -208,12 +207,11 @@ static void test_reset(struct conf *c, unsigned row)
 }
 
 /* All ids at once, then the first of them again. */
-static void test_all_spaces(struct conf *c, unsigned row)
+TEST("all spaces exist at once")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 
-	(void)row;
 	conf_space_prepare(c, d, &s, T3_PAGE_SIZE, 1);
 	for (uint32_t id = 0; id < T3_MAX_SPACES; id++) {
 		s.args.space = id;
@@ -226,17 +224,3 @@ static void test_all_spaces(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "ADMIN_STATUS of one more",
 		    conf_admin(d, T3_CMD_SPACE_CREATE, &s.args, sizeof(s.args)), T3_ADMIN_EXISTS);
 }
-
-static const struct conf_test tests[] = {
-	{ "create", test_create, ARRAY_SIZE(creates), create_label, 0 },
-	{ "create-at-end", test_create_at_end, 0, NULL, 0 },
-	{ "create-overlap", test_create_overlap, 6, NULL, 0 },
-	{ "space-command", test_space_commands, ARRAY_SIZE(space_opcodes), NULL, 0 },
-	{ "query", test_query, 0, NULL, 0 },
-	{ "bad-opcode", test_bad_opcode, ARRAY_SIZE(bad_opcodes), NULL, 0 },
-	{ "status-register", test_status_register, 0, NULL, 0 },
-	{ "reset", test_reset, 0, NULL, 0 },
-	{ "all-spaces", test_all_spaces, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_admin, "7", "admin commands of spaces", tests);

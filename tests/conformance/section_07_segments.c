@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("7", "admin commands of segments, routes, imports");
+
 /* clang-format off */
 #define FIELD(type, field) offsetof(struct type, field), sizeof(((struct type *)0)->field)
 
@@ -142,7 +144,7 @@ static const char *map_label(unsigned row)
 }
 
 /* The refused segment does not exist, so a valid one fits in its place. */
-static void test_map(struct conf *c, unsigned row)
+TEST("each wrong value of a segment is refused", .rows = ARRAY_SIZE(maps), .label = map_label)
 {
 	struct t3_cmd_seg_map good, args;
 	struct conf_space s;
@@ -155,12 +157,11 @@ static void test_map(struct conf *c, unsigned row)
 		conf_map(c, &s, &good);
 }
 
-static void test_tile_too_large(struct conf *c, unsigned row)
+TEST("a tile above the largest size is refused")
 {
 	struct t3_cmd_seg_map args;
 	struct conf_space s;
 
-	(void)row;
 	conf_space_create(c, conf_device(c, 0), &s, 2 * T3_MAX_TILE_BYTES, 4);
 	args = conf_segment(&s, 0);
 	args.rows = args.tile_rows = 257;
@@ -171,13 +172,12 @@ static void test_tile_too_large(struct conf *c, unsigned row)
 	conf_map(c, &s, &args);
 }
 
-static void test_unmap(struct conf *c, unsigned row)
+TEST("unmapping checks its index")
 {
 	static const uint32_t bad[] = { 0, 6, 64, 0xffffffff };
 	struct t3_cmd_index args;
 	struct conf_space s;
 
-	(void)row;
 	setup(c, &s);
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
 		args = (struct t3_cmd_index){ .space = s.args.space, .index = bad[i] };
@@ -195,7 +195,7 @@ static const char *staging_label(unsigned row)
 	return stagings[row].name;
 }
 
-static void test_staging(struct conf *c, unsigned row)
+TEST("each wrong value of staging is refused", .rows = ARRAY_SIZE(stagings), .label = staging_label)
 {
 	struct t3_cmd_seg_staging args;
 	struct conf_space s;
@@ -211,7 +211,7 @@ static void test_staging(struct conf *c, unsigned row)
 		     &stagings[row]);
 }
 
-static void test_stats_index(struct conf *c, unsigned row)
+TEST("statistics check their index", .rows = 3)
 {
 	static const uint32_t bad[] = { 0, 64, 0xffffffff };
 	struct t3_cmd_seg_stats args;
@@ -224,13 +224,12 @@ static void test_stats_index(struct conf *c, unsigned row)
 }
 
 /* 64 spaces of 64 segments are the maximum. */
-static void test_all_segments(struct conf *c, unsigned row)
+TEST("all segments exist at once")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_seg_map args;
 	struct conf_space s;
 
-	(void)row;
 	for (uint32_t i = 0; i < T3_MAX_SEGMENTS / T3_SPACE_SEGMENTS; i++) {
 		conf_space_create(c, d, &s, T3_PAGE_SIZE, T3_SPACE_SEGMENTS);
 		for (uint32_t j = 0; j < T3_SPACE_SEGMENTS; j++) {
@@ -262,7 +261,8 @@ static struct t3_cmd_route_set good_route(struct conf *c, struct conf_space *s)
 					  .peer_generation = 1 };
 }
 
-static void test_route(struct conf *c, unsigned row)
+TEST("each wrong value of a route is refused", .rows = ARRAY_SIZE(routes), .label = route_label,
+     .devices = 2)
 {
 	struct t3_cmd_route_set args;
 	struct conf_space s;
@@ -291,7 +291,8 @@ static struct t3_cmd_import_set good_import(struct conf *c, struct conf_space *s
 					   .segment_mask = 1 };
 }
 
-static void test_import(struct conf *c, unsigned row)
+TEST("each wrong value of an import is refused", .rows = ARRAY_SIZE(imports), .label = import_label,
+     .devices = 2)
 {
 	struct t3_cmd_import_set args;
 	struct conf_space s;
@@ -307,7 +308,7 @@ static void test_import(struct conf *c, unsigned row)
 }
 
 /* In a ring of four or more, the rank opposite has no link. */
-static void test_no_link(struct conf *c, unsigned row)
+TEST("a rank without a link is refused", .rows = 2, .devices = 2)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_import_set import;
@@ -331,7 +332,7 @@ static void test_no_link(struct conf *c, unsigned row)
 }
 
 /* The own rank, and ranks that the fabric does not have. */
-static void test_no_such_rank(struct conf *c, unsigned row)
+TEST("a rank that does not exist is refused", .rows = 4, .devices = 2)
 {
 	struct conf_device *d = conf_device(c, 0);
 	const uint32_t ranks[] = { d->rank, d->ranks, T3_MAX_RANKS, 0xffffffff };
@@ -349,7 +350,7 @@ static void test_no_such_rank(struct conf *c, unsigned row)
 		    conf_admin(d, T3_CMD_IMPORT_SET, &import, sizeof(import)), T3_ADMIN_NO_ROUTE);
 }
 
-static void test_clear(struct conf *c, unsigned row)
+TEST("clearing checks its index", .rows = 2)
 {
 	static const uint32_t bad[] = { 0, 32, 0xffffffff };
 	uint32_t opcode = row ? T3_CMD_IMPORT_CLEAR : T3_CMD_ROUTE_CLEAR;
@@ -365,7 +366,7 @@ static void test_clear(struct conf *c, unsigned row)
 }
 
 /* A segment needs its route, and the route stays while a segment uses it. */
-static void test_route_in_use(struct conf *c, unsigned row)
+TEST("a route stays while a segment uses it", .rows = 2, .devices = 2)
 {
 	struct t3_cmd_route_set route;
 	struct t3_cmd_seg_map segment;
@@ -393,20 +394,3 @@ static void test_route_in_use(struct conf *c, unsigned row)
 	clear.index = 3;
 	ADMIN(c, s.dev, T3_CMD_ROUTE_CLEAR, &clear);
 }
-
-static const struct conf_test tests[] = {
-	{ "seg-map", test_map, ARRAY_SIZE(maps), map_label, 0 },
-	{ "seg-map-tile-too-large", test_tile_too_large, 0, NULL, 0 },
-	{ "seg-unmap", test_unmap, 0, NULL, 0 },
-	{ "seg-staging", test_staging, ARRAY_SIZE(stagings), staging_label, 0 },
-	{ "seg-stats", test_stats_index, 3, NULL, 0 },
-	{ "all-segments", test_all_segments, 0, NULL, 0 },
-	{ "route-set", test_route, ARRAY_SIZE(routes), route_label, 2 },
-	{ "import-set", test_import, ARRAY_SIZE(imports), import_label, 2 },
-	{ "no-link", test_no_link, 2, NULL, 2 },
-	{ "no-such-rank", test_no_such_rank, 4, NULL, 2 },
-	{ "clear", test_clear, 2, NULL, 0 },
-	{ "route-in-use", test_route_in_use, 2, NULL, 2 },
-};
-
-CONF_SECTION(section_segment_admin, "7", "admin commands of segments, routes, imports", tests);

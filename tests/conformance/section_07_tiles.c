@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "run.h"
 
+CONF_SECTION("7", "what tiles lack");
+
 #define TILES 2048u /* of the long segment: one element each */
 
 static struct conf_device *device(struct conf *c)
@@ -36,14 +38,13 @@ static void expect(struct conf *c, struct conf_space *s, uint32_t tile, uint64_t
 }
 
 /* Each store is in the count at once, whatever the record in memory has. */
-static void test_count(struct conf *c, unsigned row)
+TEST("each store counts at once")
 {
 	const uint32_t done = T3_TILE_STARTED | T3_TILE_TRIGGERED;
 	struct conf_device *d = device(c);
 	struct t3_cmd_tile_query got;
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, d, &s);
 	expect(c, &s, 0, 0, T3_TILE_OPEN);
 	conf_arm(&s, 5);
@@ -70,13 +71,12 @@ static void test_count(struct conf *c, unsigned row)
 }
 
 /* A query changes no counter and no tracker entry. */
-static void test_no_trace(struct conf *c, unsigned row)
+TEST("a query leaves no trace")
 {
 	struct conf_device *d = device(c);
 	uint64_t before[T3_COUNTER_COUNT];
 	struct conf_space s;
 
-	(void)row;
 	conf_space_simple(c, d, &s);
 	conf_arm(&s, 1);
 	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
@@ -100,12 +100,11 @@ static void search(struct conf *c, struct conf_space *s, uint32_t from, uint32_t
 }
 
 /* The first open one within the given range. */
-static void test_search(struct conf *c, unsigned row)
+TEST("the search finds the first open tile")
 {
 	struct t3_cmd_seg_map args;
 	struct conf_space s;
 
-	(void)row;
 	conf_space_create(c, device(c), &s, 4 * TILES, TILES);
 	args = conf_segment(&s, 0);
 	args.row_bytes = args.pitch = 4 * TILES;
@@ -127,13 +126,12 @@ static void test_search(struct conf *c, unsigned row)
 }
 
 /* Remote stores are counted here, and the target acknowledges them. */
-static void test_unacknowledged(struct conf *c, unsigned row)
+TEST("unacknowledged bytes are told", .devices = 2)
 {
 	struct conf_space source, target;
 	struct conf_deadline deadline;
 	struct t3_cmd_seg_map args;
 
-	(void)row;
 	device(c);
 	conf_space_create(c, conf_device(c, 0), &source, T3_PAGE_SIZE, 16);
 	conf_space_simple(c, conf_device(c, 1), &target);
@@ -183,7 +181,7 @@ static const char *bad_label(unsigned row)
 	return bad[row].name;
 }
 
-static void test_bad(struct conf *c, unsigned row)
+TEST("each wrong query is refused", .rows = ARRAY_SIZE(bad), .label = bad_label)
 {
 	struct t3_cmd_tile_query args = bad[row].args;
 	struct conf_space s;
@@ -194,13 +192,3 @@ static void test_bad(struct conf *c, unsigned row)
 		    bad[row].status);
 	CHECK_EQUAL(c, "guest error", conf_guest_error(s.dev), bad[row].status != T3_ADMIN_OK);
 }
-
-static const struct conf_test tests[] = {
-	{ "count", test_count, 0, NULL, 0 },
-	{ "no-trace", test_no_trace, 0, NULL, 0 },
-	{ "search", test_search, 0, NULL, 0 },
-	{ "unacknowledged", test_unacknowledged, 0, NULL, 2 },
-	{ "bad", test_bad, ARRAY_SIZE(bad), bad_label, 0 },
-};
-
-CONF_SECTION(section_tiles, "7", "what tiles lack", tests);

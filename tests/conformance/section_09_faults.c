@@ -4,13 +4,14 @@
 #include "pair.h"
 #include "run.h"
 
-static void test_clock(struct conf *c, unsigned row)
+CONF_SECTION("9", "time and faults");
+
+TEST("virtual time passes with packets alone", .devices = 2)
 {
 	struct conf_device *d = conf_device(c, 0);
 	uint64_t before, after;
 	struct pair pair;
 
-	(void)row;
 	pair_ready(c, &pair, T3_SEG_REMOTE);
 	before = conf_reg64(d, T3_REG_VCLOCK);
 	CHECK_EQUAL(c, "VCLOCK of an idle fabric", conf_reg64(d, T3_REG_VCLOCK), before);
@@ -52,11 +53,10 @@ static void wait_faulted(struct conf *c, struct conf_space *s)
 }
 
 /* The IOMMU does not map the event area, and the space gets an event. */
-static void test_event_area_unmapped(struct conf *c, unsigned row)
+TEST("an event area that is unmapped faults its space")
 {
 	struct conf_space s, other;
 
-	(void)row;
 	setup(c, &s, &other);
 	conf_unmap(c, s.args.event_area);
 	for (unsigned i = 0; i < 64; i += 8)
@@ -71,11 +71,10 @@ static void test_event_area_unmapped(struct conf *c, unsigned row)
 	conf_wait_state(c, &s, T3_SPACE_IDLE, 0);
 }
 
-static void test_host_dma_interrupt(struct conf *c, unsigned row)
+TEST("a failed write to the host interrupts")
 {
 	struct conf_space s, other;
 
-	(void)row;
 	setup(c, &s, &other);
 	conf_reg_write(s.dev, T3_REG_ERROR_ENABLE, T3_ERROR_HOST_DMA);
 	conf_reg_write(s.dev, T3_REG_ERROR_VECTOR, 2);
@@ -86,12 +85,11 @@ static void test_host_dma_interrupt(struct conf *c, unsigned row)
 }
 
 /* With bus mastering off the device writes nothing and reports an error. */
-static void test_bus_master_off(struct conf *c, unsigned row)
+TEST("a device without bus mastering writes nothing")
 {
 	struct conf_space s, other;
 	uint64_t before;
 
-	(void)row;
 	setup(c, &s, &other);
 	before = s.events->state;
 	conf_bus_master(c, s.dev, false);
@@ -111,7 +109,7 @@ static void test_bus_master_off(struct conf *c, unsigned row)
  * A record of this epoch with an impossible count is a fault of this space alone. Its kind depends
  * on what the device finds first.
  */
-static void test_counter(struct conf *c, unsigned row)
+TEST("an impossible count faults its space alone", .rows = 3)
 {
 	static const uint32_t counts[] = { 33, 0x80000000, 0xffffffff };
 	struct conf_space s, other;
@@ -127,7 +125,7 @@ static void test_counter(struct conf *c, unsigned row)
 	check_isolated(c, &other);
 }
 
-static void test_read_remote(struct conf *c, unsigned row)
+TEST("a read of a remote segment faults", .rows = 4, .devices = 2)
 {
 	static const unsigned widths[] = { 1, 2, 4, 8 };
 	struct t3_fault_record record;
@@ -141,12 +139,11 @@ static void test_read_remote(struct conf *c, unsigned row)
 	conf_wait_fault(c, &pair.target, T3_FAULT_PEER_POISON);
 }
 
-static void test_record(struct conf *c, unsigned row)
+TEST("the record of a fault is exact")
 {
 	struct conf_space s, other;
 	struct t3_fault_record record;
 
-	(void)row;
 	setup(c, &s, &other);
 	conf_store(&s, 16, 1, 1);
 	record = conf_wait_fault(c, &s, T3_FAULT_WIDTH);
@@ -160,11 +157,10 @@ static void test_record(struct conf *c, unsigned row)
 }
 
 /* The memory of a FAULTED space can be read, and takes no more updates. */
-static void test_memory_stays(struct conf *c, unsigned row)
+TEST("the memory of a faulted space can be read")
 {
 	struct conf_space s, other;
 
-	(void)row;
 	setup(c, &s, &other);
 	for (unsigned i = 0; i < 56; i += 8)
 		conf_store(&s, i, 8, i);
@@ -176,16 +172,3 @@ static void test_memory_stays(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "what is read", conf_load(&s, i, 8), i);
 	CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_FAULTED, 1));
 }
-
-static const struct conf_test tests[] = {
-	{ "clock", test_clock, 0, NULL, 2 },
-	{ "event-area-unmapped", test_event_area_unmapped, 0, NULL, 0 },
-	{ "host-dma-interrupt", test_host_dma_interrupt, 0, NULL, 0 },
-	{ "bus-master-off", test_bus_master_off, 0, NULL, 0 },
-	{ "counter", test_counter, 3, NULL, 0 },
-	{ "read-remote", test_read_remote, 4, NULL, 2 },
-	{ "record", test_record, 0, NULL, 0 },
-	{ "memory-stays", test_memory_stays, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_faults, "9", "time and faults", tests);

@@ -5,6 +5,8 @@
 #include "conf.h"
 #include "pair.h"
 
+CONF_SECTION("9.1", "ring of faults, links");
+
 static struct t3_fault_record ring_record(const struct conf_space *s, uint32_t number)
 {
 	struct t3_fault_record record;
@@ -24,7 +26,7 @@ static void wait_faults(struct conf *c, struct conf_space *s, uint32_t wanted)
 }
 
 /* Many faults of two kinds, alternating. Each is in its place, and the first one is kept apart. */
-static void test_order(struct conf *c, unsigned row)
+TEST("the ring has each fault in its place", .rows = 6, .devices = 2)
 {
 	static const uint32_t counts[] = { 1, 2, 15, 16, 17, 40 };
 	uint32_t count = counts[row], oldest;
@@ -64,12 +66,11 @@ static void test_order(struct conf *c, unsigned row)
 }
 
 /* Stores, doorbells and messages of peers are not recorded in FAULTED. */
-static void test_not_recorded(struct conf *c, unsigned row)
+TEST("stores and messages are not recorded after the fault", .devices = 2)
 {
 	struct pair pair;
 	uint64_t dropped;
 
-	(void)row;
 	pair_ready(c, &pair, T3_SEG_REMOTE);
 	conf_load(&pair.source, 0, 4);
 	wait_faults(c, &pair.source, 1);
@@ -86,13 +87,12 @@ static void test_not_recorded(struct conf *c, unsigned row)
 }
 
 /* A later fault raises no interrupt, because the state does not change. */
-static void test_one_interrupt(struct conf *c, unsigned row)
+TEST("a later fault raises no interrupt", .devices = 2)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct pair pair;
 	uint32_t bit;
 
-	(void)row;
 	pair_ready(c, &pair, T3_SEG_REMOTE);
 	bit = 1u << pair.source.args.space % 32;
 	conf_reg_write(d, T3_REG_SPACE_PENDING, bit);
@@ -107,11 +107,10 @@ static void test_one_interrupt(struct conf *c, unsigned row)
 }
 
 /* RESET begins a new generation: no fault, no ring. */
-static void test_reset(struct conf *c, unsigned row)
+TEST("a reset empties the ring", .devices = 2)
 {
 	struct pair pair;
 
-	(void)row;
 	pair_ready(c, &pair, T3_SEG_REMOTE);
 	for (uint32_t k = 1; k <= 20; k++)
 		conf_load(&pair.source, 0, 4);
@@ -125,12 +124,11 @@ static void test_reset(struct conf *c, unsigned row)
 }
 
 /* Setting a bit of ERROR_ENABLE raises nothing for errors that are already set. */
-static void test_error_enable(struct conf *c, unsigned row)
+TEST("enabling an error does not raise one that is set")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_space none = { .space = T3_MAX_SPACES };
 
-	(void)row;
 	conf_reg_write(d, T3_REG_ERROR_VECTOR, 2);
 	conf_admin(d, T3_CMD_SPACE_QUERY, &none, sizeof(none));
 	CHECK_EQUAL(c, "ERROR_STATUS", conf_reg(d, T3_REG_ERROR_STATUS), T3_ERROR_GUEST);
@@ -145,12 +143,11 @@ static void test_error_enable(struct conf *c, unsigned row)
 
 /* --------------------------------------------------------------- LINK_QUERY */
 
-static void test_link_query(struct conf *c, unsigned row)
+TEST("a query of a link has its numbers", .devices = 2)
 {
 	struct t3_cmd_link_query before, after;
 	struct pair pair;
 
-	(void)row;
 	pair_ready(c, &pair, T3_SEG_REMOTE);
 	before = (struct t3_cmd_link_query){ .peer_rank = pair.target.dev->rank, .flags = 99 };
 	after = before;
@@ -171,7 +168,7 @@ static void test_link_query(struct conf *c, unsigned row)
 	CHECK(c, after.incarnation != before.incarnation, "a reset keeps the incarnation");
 }
 
-static void test_link_refused(struct conf *c, unsigned row)
+TEST("a query of no link is refused", .rows = 4)
 {
 	struct conf_device *d = conf_device(c, 0);
 	uint32_t ranks[] = { d->rank, d->ranks, T3_MAX_RANKS, 0xffffffff };
@@ -182,25 +179,11 @@ static void test_link_refused(struct conf *c, unsigned row)
 	CHECK(c, conf_guest_error(d), "a refusal is no guest error");
 }
 
-static void test_link_mbz(struct conf *c, unsigned row)
+TEST("a reserved word of a link query must be zero", .devices = 2)
 {
 	struct t3_cmd_link_query args = { .peer_rank = conf_device(c, 1)->rank, .mbz = 1 };
 
-	(void)row;
 	CHECK_EQUAL(c, "ADMIN_STATUS",
 		    conf_admin(conf_device(c, 0), T3_CMD_LINK_QUERY, &args, sizeof(args)),
 		    T3_ADMIN_BAD_VALUE);
 }
-
-static const struct conf_test tests[] = {
-	{ "order", test_order, 6, NULL, 2 },
-	{ "not-recorded", test_not_recorded, 0, NULL, 2 },
-	{ "one-interrupt", test_one_interrupt, 0, NULL, 2 },
-	{ "reset", test_reset, 0, NULL, 2 },
-	{ "error-enable", test_error_enable, 0, NULL, 0 },
-	{ "link-query", test_link_query, 0, NULL, 2 },
-	{ "link-refused", test_link_refused, 4, NULL, 0 },
-	{ "link-mbz", test_link_mbz, 0, NULL, 2 },
-};
-
-CONF_SECTION(section_fault_ring, "9.1", "ring of faults, links", tests);

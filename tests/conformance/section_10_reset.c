@@ -4,6 +4,8 @@
 #include "pair.h"
 #include "run.h"
 
+CONF_SECTION("10", "reset");
+
 static void by_register(struct conf *c, struct conf_device *d)
 {
 	(void)c;
@@ -26,7 +28,7 @@ static void reset(struct conf *c, struct conf_device *d, unsigned row)
 	conf_bus_master(c, d, true);
 }
 
-static void test_incarnation(struct conf *c, unsigned row)
+TEST("a reset raises the incarnation", .rows = ARRAY_SIZE(ways), .label = way_label)
 {
 	struct conf_device *d = conf_device(c, 0);
 	uint32_t before = conf_reg(d, T3_REG_INCARNATION);
@@ -38,7 +40,7 @@ static void test_incarnation(struct conf *c, unsigned row)
 	CHECK(c, conf_reg(d, T3_REG_INCARNATION) != before, "INCARNATION has not changed");
 }
 
-static void test_memory(struct conf *c, unsigned row)
+TEST("a reset keeps device memory", .rows = ARRAY_SIZE(ways), .label = way_label)
 {
 	struct conf_device *d = conf_device(c, 0);
 
@@ -48,7 +50,7 @@ static void test_memory(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "device memory", conf_read(d->memory, i, 8), 0x0123456789abcdef);
 }
 
-static void test_spaces(struct conf *c, unsigned row)
+TEST("a reset frees all spaces", .rows = ARRAY_SIZE(ways), .label = way_label)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_space query;
@@ -71,7 +73,7 @@ static void test_spaces(struct conf *c, unsigned row)
 	conf_wait_state(c, &s, T3_SPACE_IDLE, 0);
 }
 
-static void test_registers(struct conf *c, unsigned row)
+TEST("a reset clears registers and counters", .rows = ARRAY_SIZE(ways), .label = way_label)
 {
 	static const uint32_t zero[] = { T3_REG_ERROR_STATUS,  T3_REG_ERROR_ENABLE,
 					 T3_REG_EVENT_VECTOR,  T3_REG_ERROR_VECTOR,
@@ -101,7 +103,8 @@ static void test_registers(struct conf *c, unsigned row)
 }
 
 /* The neighbour stops answering. A source faults before it sends anything. */
-static void test_target(struct conf *c, unsigned row)
+TEST("a reset of the target ends its source", .rows = ARRAY_SIZE(ways), .label = way_label,
+     .devices = 2)
 {
 	struct t3_fault_record record;
 	struct pair pair;
@@ -113,7 +116,8 @@ static void test_target(struct conf *c, unsigned row)
 }
 
 /* The target of a source that was reset faults, too. Its slot is then safe from that source. */
-static void test_source(struct conf *c, unsigned row)
+TEST("a reset of the source ends its target", .rows = ARRAY_SIZE(ways), .label = way_label,
+     .devices = 2)
 {
 	struct pair pair;
 
@@ -126,7 +130,7 @@ static void test_source(struct conf *c, unsigned row)
 }
 
 /* After a reset the same links carry a new pair: sequence and incarnation are right. */
-static void test_link_again(struct conf *c, unsigned row)
+TEST("links work again after a reset", .rows = ARRAY_SIZE(ways), .label = way_label, .devices = 2)
 {
 	struct pair pair;
 
@@ -142,12 +146,11 @@ static void test_link_again(struct conf *c, unsigned row)
 	pair_check(c, &pair.target, 9, "after a reset");
 }
 
-static void test_again_and_again(struct conf *c, unsigned row)
+TEST("a device can be reset again and again")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 
-	(void)row;
 	for (unsigned i = 0; i < 20; i++) {
 		d->spaces_used = 0;
 		d->aperture_used = d->memory_used = 0;
@@ -159,16 +162,3 @@ static void test_again_and_again(struct conf *c, unsigned row)
 		conf_reset(d);
 	}
 }
-
-static const struct conf_test tests[] = {
-	{ "incarnation", test_incarnation, ARRAY_SIZE(ways), way_label, 0 },
-	{ "memory", test_memory, ARRAY_SIZE(ways), way_label, 0 },
-	{ "spaces", test_spaces, ARRAY_SIZE(ways), way_label, 0 },
-	{ "registers", test_registers, ARRAY_SIZE(ways), way_label, 0 },
-	{ "target", test_target, ARRAY_SIZE(ways), way_label, 2 },
-	{ "source", test_source, ARRAY_SIZE(ways), way_label, 2 },
-	{ "link-again", test_link_again, ARRAY_SIZE(ways), way_label, 2 },
-	{ "again-and-again", test_again_and_again, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_reset, "10", "reset", tests);

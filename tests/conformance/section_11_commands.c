@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "queue.h"
 
+CONF_SECTION("11.1", "commands of queues");
+
 /* clang-format off */
 /* One field of a good QUEUE_CREATE replaced. */
 static const struct {
@@ -48,7 +50,7 @@ static const char *create_label(unsigned row)
 	return creates[row].name;
 }
 
-static void test_create(struct conf *c, unsigned row)
+TEST("each wrong value of a queue is refused", .rows = ARRAY_SIZE(creates), .label = create_label)
 {
 	bool good = creates[row].status == T3_ADMIN_OK;
 	struct conf_device *d = conf_device(c, 0);
@@ -65,13 +67,12 @@ static void test_create(struct conf *c, unsigned row)
 }
 
 /* Where there are several errors the first in the order of the table is reported. */
-static void test_create_order(struct conf *c, unsigned row)
+TEST("the first of several errors is reported")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_queue_create args;
 	struct queue q;
 
-	(void)row;
 	queue_create(c, d, &q, 1, 0);
 	args = q.args;
 	args.ring += 1;
@@ -93,7 +94,7 @@ static void check_refused(struct conf *c, struct conf_device *d, uint32_t opcode
 	CHECK(c, conf_guest_error(d), "a refusal is no guest error");
 }
 
-static void test_command(struct conf *c, unsigned row)
+TEST("queue commands are refused in the wrong state", .rows = ARRAY_SIZE(queue_opcodes))
 {
 	uint32_t opcode = queue_opcodes[row];
 	struct conf_device *d = conf_device(c, 0);
@@ -118,12 +119,11 @@ static void test_command(struct conf *c, unsigned row)
 }
 
 /* After DESTROY the doorbell is ignored. CREATE starts from 0. */
-static void test_destroy(struct conf *c, unsigned row)
+TEST("a destroyed queue ignores its doorbell")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct queue q;
 
-	(void)row;
 	queue_create(c, d, &q, 5, 0);
 	for (unsigned i = 0; i < 3; i++)
 		queue_do(c, &q, &(struct t3_descriptor){ 0 });
@@ -141,7 +141,7 @@ static void test_destroy(struct conf *c, unsigned row)
 }
 
 /* A queue that waits, and one that has failed, can be destroyed without a completion. */
-static void test_destroy_busy(struct conf *c, unsigned row)
+TEST("a busy queue can be destroyed", .rows = 2)
 {
 	struct t3_descriptor wait = desc_wait(3, 1), bad = { .opcode = 255 };
 	struct conf_device *d = conf_device(c, 0);
@@ -161,7 +161,7 @@ static void test_destroy_busy(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "QUEUE_PENDING", conf_reg(d, T3_REG_QUEUE_PENDING), row);
 }
 
-static void test_fence_set(struct conf *c, unsigned row)
+TEST("setting a fence checks its arguments", .rows = 5)
 {
 	static const struct {
 		uint32_t fence, mbz, status;
@@ -191,12 +191,11 @@ static void test_fence_set(struct conf *c, unsigned row)
 }
 
 /* All queues at once, each with one descriptor. */
-static void test_all_queues(struct conf *c, unsigned row)
+TEST("all queues work at once")
 {
 	struct conf_device *d = conf_device(c, 0);
 	static struct queue q[T3_MAX_QUEUES];
 
-	(void)row;
 	for (uint32_t i = 0; i < T3_MAX_QUEUES; i++)
 		queue_create(c, d, &q[i], i, i % (T3_MAX_PRIORITY + 1));
 	for (uint32_t i = 0; i < T3_MAX_QUEUES; i++)
@@ -207,7 +206,7 @@ static void test_all_queues(struct conf *c, unsigned row)
 		    T3_MAX_QUEUES);
 }
 
-static void test_reset(struct conf *c, unsigned row)
+TEST("a reset frees queues and clears fences", .rows = 2)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_descriptor with = { .flags = T3_DESC_FLAG_IRQ }, wait = desc_wait(0, 9);
@@ -230,16 +229,3 @@ static void test_reset(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "completion", q.completions[1].word, 0);
 	CHECK_EQUAL(c, "QUEUE_PENDING", conf_reg(d, T3_REG_QUEUE_PENDING + 4), 0);
 }
-
-static const struct conf_test tests[] = {
-	{ "create", test_create, ARRAY_SIZE(creates), create_label, 0 },
-	{ "create-order", test_create_order, 0, NULL, 0 },
-	{ "command", test_command, ARRAY_SIZE(queue_opcodes), NULL, 0 },
-	{ "destroy", test_destroy, 0, NULL, 0 },
-	{ "destroy-busy", test_destroy_busy, 2, NULL, 0 },
-	{ "fence-set", test_fence_set, 5, NULL, 0 },
-	{ "all-queues", test_all_queues, 0, NULL, 0 },
-	{ "reset", test_reset, 2, NULL, 0 },
-};
-
-CONF_SECTION(section_queue_commands, "11.1", "commands of queues", tests);

@@ -6,6 +6,8 @@
 #include "queue.h"
 #include "reference.h"
 
+CONF_SECTION("11.3", "descriptors");
+
 /* Operands are in areas of this size, in device memory and in host memory. */
 #define AREA_PAGES 8u
 #define AREA	   (AREA_PAGES * T3_PAGE_SIZE)
@@ -105,7 +107,7 @@ static void check_rows(struct conf *c, struct scene *scene, unsigned shape, cons
 		    (uint64_t)shapes[shape].rows * shapes[shape].row_bytes);
 }
 
-static void test_copy(struct conf *c, unsigned row)
+TEST("a copy moves rows of any shape", .rows = 4 * ARRAY_SIZE(shapes))
 {
 	unsigned shape = row / 4;
 	uint8_t src_kind = row & 1, dst_kind = row >> 1 & 1;
@@ -122,7 +124,7 @@ static void test_copy(struct conf *c, unsigned row)
 	check_rows(c, &scene, shape, NULL);
 }
 
-static void test_fill(struct conf *c, unsigned row)
+TEST("a fill repeats its pattern in each row", .rows = 2 * ARRAY_SIZE(shapes))
 {
 	const uint64_t word = 0x8877665544332211;
 	unsigned shape = row / 2;
@@ -139,7 +141,7 @@ static void test_fill(struct conf *c, unsigned row)
 }
 
 /* The copy goes upwards in pieces of 4096 bytes. Each piece is read before it is written. */
-static void test_overlap(struct conf *c, unsigned row)
+TEST("an overlapping copy goes up in pieces", .rows = 6)
 {
 	static const int64_t shifts[] = { 8, -8, 4096, -4096, 5000, 1 };
 	const uint64_t from = 2 * T3_PAGE_SIZE, bytes = 3 * T3_PAGE_SIZE;
@@ -193,7 +195,7 @@ static void put_elements(struct scene *scene, unsigned which, uint32_t first, ui
 }
 
 /* dst = op(dst, src) at odd addresses, in two rows. */
-static void test_update(struct conf *c, unsigned row)
+TEST("an update combines at odd addresses", .rows = 16)
 {
 	uint8_t op = (uint8_t)(row / 4), dtype = (uint8_t)(row % 4);
 	uint32_t size = reference_bytes(dtype), count = ARRAY_SIZE(values), mask;
@@ -227,7 +229,7 @@ static void test_update(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "byte behind a row", scene.bytes[3 + count * size], 0xee);
 }
 
-static void test_update_bytes(struct conf *c, unsigned row)
+TEST("bytes can be stored by an update", .rows = 2)
 {
 	struct t3_descriptor update = { .opcode = T3_DESC_UPDATE,
 					.dtype = row ? T3_DTYPE_I8 : T3_DTYPE_U8,
@@ -243,13 +245,3 @@ static void test_update_bytes(struct conf *c, unsigned row)
 	for (uint32_t i = 0; i < 16; i++)
 		CHECK_EQUAL(c, "byte", scene.bytes[i], i >= 2 && i < 15 ? pattern(i + 3) : 0xee);
 }
-
-static const struct conf_test tests[] = {
-	{ "copy", test_copy, 4 * ARRAY_SIZE(shapes), NULL, 0 },
-	{ "fill", test_fill, 2 * ARRAY_SIZE(shapes), NULL, 0 },
-	{ "overlap", test_overlap, 6, NULL, 0 },
-	{ "update", test_update, 16, NULL, 0 },
-	{ "update-bytes", test_update_bytes, 2, NULL, 0 },
-};
-
-CONF_SECTION(section_queue_descriptors, "11.3", "descriptors", tests);

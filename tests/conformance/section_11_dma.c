@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "queue.h"
 
+CONF_SECTION("11.2", "queues without their host memory");
+
 static const struct t3_descriptor nop;
 
 static void check_errors(struct conf *c, struct queue *q, uint64_t address)
@@ -14,7 +16,7 @@ static void check_errors(struct conf *c, struct queue *q, uint64_t address)
 }
 
 /* The descriptor cannot be read: cookie 0, and its address. */
-static void test_ring(struct conf *c, unsigned row)
+TEST("a ring out of reach fails its queue", .rows = 3)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_completion found;
@@ -41,7 +43,7 @@ static void test_ring(struct conf *c, unsigned row)
 }
 
 /* The completion cannot be written. There is none, and HEAD does not move. */
-static void test_completion(struct conf *c, unsigned row)
+TEST("a completion out of reach leaves the head", .rows = 2)
 {
 	struct t3_descriptor signal = desc_signal(0, 1), wait = desc_wait(1, 1);
 	struct conf_device *d = conf_device(c, 0);
@@ -69,7 +71,7 @@ static void test_completion(struct conf *c, unsigned row)
 }
 
 /* An operand's second page is missing. The first piece was already moved. */
-static void test_operand(struct conf *c, unsigned row)
+TEST("an operand out of reach fails after its first piece", .rows = 2)
 {
 	struct conf_device *d = conf_device(c, 0);
 	volatile uint64_t *page;
@@ -99,13 +101,12 @@ static void test_operand(struct conf *c, unsigned row)
 }
 
 /* DMA_ADDRESS is the first since ERROR_STATUS.HOST_DMA was 0. */
-static void test_dma_address(struct conf *c, unsigned row)
+TEST("the first address out of reach is kept")
 {
 	struct conf_device *d = conf_device(c, 0);
 	uint64_t host[2];
 	struct queue q;
 
-	(void)row;
 	queue_create(c, d, &q, 0, 0);
 	CHECK_EQUAL(c, "DMA_ADDRESS", conf_reg64(d, T3_REG_DMA_ADDRESS), 0);
 	for (unsigned i = 0; i < 2; i++) {
@@ -127,12 +128,11 @@ static void test_dma_address(struct conf *c, unsigned row)
 }
 
 /* Without bus mastering neither descriptors nor completions are reached. */
-static void test_bus_master(struct conf *c, unsigned row)
+TEST("a queue without bus mastering fails")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct queue q;
 
-	(void)row;
 	queue_create(c, d, &q, 0, 0);
 	conf_bus_master(c, d, false);
 	queue_push(&q, &nop);
@@ -144,13 +144,3 @@ static void test_bus_master(struct conf *c, unsigned row)
 	queue_command(c, &q, T3_CMD_QUEUE_ABORT);
 	queue_do(c, &q, &nop);
 }
-
-static const struct conf_test tests[] = {
-	{ "ring", test_ring, 3, NULL, 0 },
-	{ "completion", test_completion, 2, NULL, 0 },
-	{ "operand", test_operand, 2, NULL, 0 },
-	{ "dma-address", test_dma_address, 0, NULL, 0 },
-	{ "bus-master", test_bus_master, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_queue_dma, "11.2", "queues without their host memory", tests);

@@ -3,10 +3,12 @@
 #include "conf.h"
 #include "queue.h"
 
+CONF_SECTION("11.4", "engine and fences");
+
 static const struct t3_descriptor nop;
 
 /* One queue signals, the other waits. Either of them comes first. */
-static void test_fence(struct conf *c, unsigned row)
+TEST("a signal ends a wait, whichever comes first", .rows = 4)
 {
 	struct t3_descriptor wait = desc_wait(17, 4), signal = desc_signal(17, 4);
 	struct conf_device *d = conf_device(c, 0);
@@ -32,13 +34,12 @@ static void test_fence(struct conf *c, unsigned row)
 }
 
 /* SIGNAL takes the larger of both; WAIT is over at its value and above. */
-static void test_fence_value(struct conf *c, unsigned row)
+TEST("a fence takes the larger value")
 {
 	struct t3_descriptor wait = desc_wait(0, 10), signal = desc_signal(0, 10);
 	struct conf_device *d = conf_device(c, 0);
 	struct queue q;
 
-	(void)row;
 	queue_create(c, d, &q, 0, 0);
 	queue_push(&q, &wait);
 	queue_submit(&q);
@@ -64,12 +65,11 @@ static void test_fence_value(struct conf *c, unsigned row)
 }
 
 /* Two queues take turns by two fences, several times around the rings. */
-static void test_ping_pong(struct conf *c, unsigned row)
+TEST("two queues take turns by two fences")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct queue q[2];
 
-	(void)row;
 	queue_create(c, d, &q[0], 0, 0);
 	queue_create(c, d, &q[1], 1, T3_MAX_PRIORITY);
 	for (uint32_t round = 1; round <= 40; round++) {
@@ -110,7 +110,7 @@ static void start_together(struct conf *c, struct queue *first, struct queue *se
 }
 
 /* The higher queue ends before the lower one's descriptor begins, in either order of submission. */
-static void test_priority(struct conf *c, unsigned row)
+TEST("the higher queue goes first", .rows = 6)
 {
 	struct t3_descriptor high_fill = desc_fill(T3_LOC_MEMORY, 0, 2, 16 * T3_PAGE_SIZE);
 	struct t3_descriptor low_fill = desc_fill(T3_LOC_MEMORY, 0, 1, 8);
@@ -133,7 +133,7 @@ static void test_priority(struct conf *c, unsigned row)
 }
 
 /* In the middle of a long copy, at the next piece: not only between descriptors. */
-static void test_overtake(struct conf *c, unsigned row)
+TEST("a higher queue overtakes in the middle of a copy")
 {
 	const uint32_t bytes = 64 * T3_PAGE_SIZE;
 	struct t3_descriptor copy = desc_copy(T3_LOC_MEMORY, 0, T3_LOC_MEMORY, bytes, bytes);
@@ -142,7 +142,6 @@ static void test_overtake(struct conf *c, unsigned row)
 	struct queue low, high, third;
 	uint64_t taken;
 
-	(void)row;
 	queue_create(c, d, &low, 0, 0);
 	queue_create(c, d, &third, 1, 0);
 	queue_create(c, d, &high, 2, T3_MAX_PRIORITY);
@@ -158,7 +157,7 @@ static void test_overtake(struct conf *c, unsigned row)
 }
 
 /* Equal queues take turns, one step each. */
-static void test_round_robin(struct conf *c, unsigned row)
+TEST("equal queues take turns", .rows = 4)
 {
 	struct t3_descriptor fill = desc_fill(T3_LOC_MEMORY, 0, 0, 8);
 	struct conf_device *d = conf_device(c, 0);
@@ -179,7 +178,7 @@ static void test_round_robin(struct conf *c, unsigned row)
 }
 
 /* The step after one that moved bytes starts that much later, rounded up. */
-static void test_time(struct conf *c, unsigned row)
+TEST("time passes with the bytes", .rows = 8)
 {
 	static const struct {
 		bool host;
@@ -210,15 +209,3 @@ static void test_time(struct conf *c, unsigned row)
 		    1);
 	CHECK(c, q.completions[3].vtime <= conf_reg64(d, T3_REG_VCLOCK), "vtime is in the future");
 }
-
-static const struct conf_test tests[] = {
-	{ "fence", test_fence, 4, NULL, 0 },
-	{ "fence-value", test_fence_value, 0, NULL, 0 },
-	{ "ping-pong", test_ping_pong, 0, NULL, 0 },
-	{ "priority", test_priority, 6, NULL, 0 },
-	{ "overtake", test_overtake, 0, NULL, 0 },
-	{ "round-robin", test_round_robin, 4, NULL, 0 },
-	{ "time", test_time, 8, NULL, 0 },
-};
-
-CONF_SECTION(section_queue_engine, "11.4", "engine and fences", tests);

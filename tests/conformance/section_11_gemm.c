@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "queue.h"
 
+CONF_SECTION("11.7", "matrix products by a queue");
+
 #define A    0x100000ull
 #define B    0x108000ull
 #define C    0x110000ull
@@ -106,47 +108,47 @@ static void prepare(struct conf *c, struct gemm *x, uint32_t dtype, uint32_t row
 }
 
 /* A selects rows of B: element (i, k) of A is 1 where k = (i + 1) % K, else 0. */
-static void test_product(struct conf *c, unsigned dtype)
+TEST("a product is right in each type", .rows = ARRAY_SIZE(types), .label = type_label)
 {
-	unsigned bytes = types[dtype].bytes;
+	unsigned bytes = types[row].bytes;
 	struct gemm x;
 
-	prepare(c, &x, dtype, ROWS, COLS, K);
+	prepare(c, &x, row, ROWS, COLS, K);
 	conf_memory_fill(x.q.dev, A, 0x1000, 0);
 	conf_memory_fill(x.q.dev, C, 0x1000, ~0ull);
 	for (uint32_t i = 0; i < ROWS; i++)
 		conf_write(x.q.dev->memory, A + (i * K + (i + 1) % K) * bytes, bytes,
-			   types[dtype].one);
+			   types[row].one);
 	for (uint32_t i = 0; i < K * COLS; i++) /* as floats: positive, normal, different */
-		conf_write(x.q.dev->memory, B + i * bytes, bytes, types[dtype].one + i);
+		conf_write(x.q.dev->memory, B + i * bytes, bytes, types[row].one + i);
 	queue_do(c, &x.q, &x.d);
 	for (uint32_t i = 0; i < ROWS; i++)
 		for (uint32_t j = 0; j < COLS; j++)
 			CHECK_EQUAL(c, "element",
 				    conf_read(x.q.dev->memory, C + (i * COLS + j) * bytes, bytes),
-				    types[dtype].one + (i + 1) % K * COLS + j);
+				    types[row].one + (i + 1) % K * COLS + j);
 	CHECK_EQUAL(c, "behind it", conf_read(x.q.dev->memory, C + ROWS * COLS * bytes, 2), 0xffff);
 	CHECK_EQUAL(c, "QUEUE_BYTES", conf_counter(x.q.dev, T3_COUNTER_QUEUE_BYTES),
 		    ROWS * COLS * bytes);
 }
 
 /* large + 1 + 1 */
-static void test_rounding(struct conf *c, unsigned dtype)
+TEST("a sum rounds in its order", .rows = ARRAY_SIZE(types), .label = type_label)
 {
-	unsigned bytes = types[dtype].bytes;
+	unsigned bytes = types[row].bytes;
 	struct gemm x;
 
-	prepare(c, &x, dtype, 1, 1, 3);
+	prepare(c, &x, row, 1, 1, 3);
 	for (uint32_t k = 0; k < 3; k++) {
 		conf_write(x.q.dev->memory, A + k * bytes, bytes,
-			   k ? types[dtype].one : types[dtype].large);
-		conf_write(x.q.dev->memory, B + k * bytes, bytes, types[dtype].one);
+			   k ? types[row].one : types[row].large);
+		conf_write(x.q.dev->memory, B + k * bytes, bytes, types[row].one);
 	}
 	queue_do(c, &x.q, &x.d);
-	CHECK_EQUAL(c, "sum", conf_read(x.q.dev->memory, C, bytes), types[dtype].sum);
+	CHECK_EQUAL(c, "sum", conf_read(x.q.dev->memory, C, bytes), types[row].sum);
 }
 
-static void test_bad(struct conf *c, unsigned row)
+TEST("each wrong parameter is refused", .rows = ARRAY_SIZE(bads), .label = bad_label)
 {
 	struct gemm x;
 
@@ -160,7 +162,7 @@ static void test_bad(struct conf *c, unsigned row)
 }
 
 /* Operands beyond the end of memory, and parameters at unmapped addresses. */
-static void test_range(struct conf *c, unsigned row)
+TEST("operands out of range are refused", .rows = 3)
 {
 	struct gemm x;
 
@@ -180,7 +182,7 @@ static void test_range(struct conf *c, unsigned row)
 }
 
 /* One row of 16 sums is one update of each element: both tiles complete. */
-static void test_space(struct conf *c, unsigned row)
+TEST("a row of sums updates a space", .rows = 2)
 {
 	struct conf_space s;
 	struct gemm x;
@@ -211,13 +213,3 @@ static void test_space(struct conf *c, unsigned row)
 			    3 * (1000 + i) + 5 * (1016 + i));
 	CHECK_EQUAL(c, "TRIGGERS", conf_counter(x.q.dev, T3_COUNTER_TRIGGERS), 2);
 }
-
-static const struct conf_test tests[] = {
-	{ "product", test_product, ARRAY_SIZE(types), type_label, 0 },
-	{ "rounding", test_rounding, ARRAY_SIZE(types), type_label, 0 },
-	{ "bad", test_bad, ARRAY_SIZE(bads), bad_label, 0 },
-	{ "range", test_range, 3, NULL, 0 },
-	{ "space", test_space, 2, NULL, 0 },
-};
-
-CONF_SECTION(section_queue_gemm, "11.7", "matrix products by a queue", tests);

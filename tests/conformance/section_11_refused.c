@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "queue.h"
 
+CONF_SECTION("11.3", "descriptors that are refused");
+
 /* Where valid descriptors move bytes to; from 0. */
 #define TARGET (8ull * T3_PAGE_SIZE)
 
@@ -90,7 +92,7 @@ static struct t3_descriptor good(uint8_t opcode)
 }
 
 /* The failure has moved nothing and names that field. The valid descriptor then runs. */
-static void test_bad(struct conf *c, unsigned row)
+TEST("each wrong field is refused by its place", .rows = ARRAY_SIZE(bads), .label = bad_label)
 {
 	struct t3_descriptor descriptor = good(bads[row].opcode);
 	uint64_t detail = bads[row].offset;
@@ -112,7 +114,7 @@ static void test_bad(struct conf *c, unsigned row)
 }
 
 /* The first wrong field in the order of the checks. All of these come before the ranges. */
-static void test_bad_order(struct conf *c, unsigned row)
+TEST("the first wrong field is reported")
 {
 	static const struct {
 		size_t offset, bytes;
@@ -124,7 +126,6 @@ static void test_bad_order(struct conf *c, unsigned row)
 	struct t3_descriptor descriptor = good(COPY);
 	struct queue q;
 
-	(void)row;
 	queue_create(c, conf_device(c, 0), &q, 0, 0);
 	descriptor.src = ~0ull;
 	for (size_t i = ARRAY_SIZE(fields); i--;) {
@@ -175,7 +176,7 @@ static const char *range_label(unsigned row)
 	return ranges[row].name;
 }
 
-static void test_range(struct conf *c, unsigned row)
+TEST("ranges end with their memory", .rows = ARRAY_SIZE(ranges), .label = range_label)
 {
 	uint8_t kind = ranges[row].at_src ? ranges[row].src_kind : ranges[row].dst_kind;
 	struct t3_descriptor d = good(ranges[row].opcode);
@@ -199,7 +200,7 @@ static void test_range(struct conf *c, unsigned row)
 }
 
 /* The last byte of device memory is valid, and so is the last fence. */
-static void test_range_end(struct conf *c, unsigned row)
+TEST("the last byte and the last fence are valid")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_descriptor fill =
@@ -208,7 +209,6 @@ static void test_range_end(struct conf *c, unsigned row)
 	static const uint64_t fences[] = { T3_MAX_FENCES, 1ull << 32, ~0ull };
 	struct queue q;
 
-	(void)row;
 	queue_create(c, d, &q, 0, 0);
 	queue_do(c, &q, &fill);
 	CHECK_EQUAL(c, "last word", conf_read(d->memory, d->memory_bytes - 8, 8), fill.src);
@@ -225,12 +225,3 @@ static void test_range_end(struct conf *c, unsigned row)
 	}
 }
 #undef FIELD
-
-static const struct conf_test tests[] = {
-	{ "bad", test_bad, ARRAY_SIZE(bads), bad_label, 0 },
-	{ "bad-order", test_bad_order, 0, NULL, 0 },
-	{ "range", test_range, ARRAY_SIZE(ranges), range_label, 0 },
-	{ "range-end", test_range_end, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_queue_refused, "11.3", "descriptors that are refused", tests);

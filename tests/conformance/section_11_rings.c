@@ -3,12 +3,14 @@
 #include "conf.h"
 #include "queue.h"
 
+CONF_SECTION("11.2", "rings of queues");
+
 static const struct t3_descriptor nop, bad = { .opcode = 255 };
 
 static const uint32_t queue_ids[] = { 0, 31, 32, 63 };
 
 /* Each descriptor once, whatever the batches; phases over several wraps. */
-static void test_wraps(struct conf *c, unsigned row)
+TEST("a ring wraps around with any batches", .rows = 4)
 {
 	static const uint32_t batches[] = { 1, 7, 16, 32 };
 	uint32_t total = 6 * T3_QUEUE_ENTRIES_MIN + 5, batch = batches[row];
@@ -37,14 +39,13 @@ static void test_wraps(struct conf *c, unsigned row)
 }
 
 /* The largest ring: its first and its last place. */
-static void test_large(struct conf *c, unsigned row)
+TEST("the largest ring works at both ends")
 {
 	uint32_t pages = T3_QUEUE_ENTRIES_MAX * sizeof(struct t3_descriptor) / T3_PAGE_SIZE;
 	volatile struct t3_completion *second;
 	uint64_t iova, first;
 	struct queue q;
 
-	(void)row;
 	queue_prepare(c, conf_device(c, 0), &q, 0, 0);
 	q.ring = conf_page(c, &first);
 	q.args.ring = first;
@@ -68,13 +69,12 @@ static void test_large(struct conf *c, unsigned row)
 }
 
 /* A place may be rewritten after its descriptor has ended. The new one is read only in its turn. */
-static void test_read_once(struct conf *c, unsigned row)
+TEST("a descriptor is read once, in its turn")
 {
 	struct t3_descriptor wait = desc_wait(0, 1), signal = desc_signal(1, 5);
 	struct conf_device *d = conf_device(c, 0);
 	struct queue q;
 
-	(void)row;
 	queue_create(c, d, &q, 0, 0);
 	queue_push(&q, &wait);
 	queue_push(&q, &nop);
@@ -100,7 +100,7 @@ static void push_many(struct queue *q, uint32_t count, const struct t3_descripto
  * The tail is more than `entries` ahead of head. The tail is taken, and no such descriptor
  * completes.
  */
-static void test_overrun(struct conf *c, unsigned row)
+TEST("a tail too far ahead is an overrun", .rows = 3)
 {
 	static const uint32_t beyond[] = { 1, 0x7fffffff, 0xffffffffu - T3_QUEUE_ENTRIES_MIN };
 	struct queue q, other;
@@ -122,12 +122,11 @@ static void test_overrun(struct conf *c, unsigned row)
 }
 
 /* The descriptor in progress stays so, and ABORT completes it. */
-static void test_overrun_in_progress(struct conf *c, unsigned row)
+TEST("an overrun leaves the descriptor in progress")
 {
 	struct t3_descriptor wait = desc_wait(0, 1);
 	struct queue q;
 
-	(void)row;
 	queue_create(c, conf_device(c, 0), &q, 0, 0);
 	queue_push(&q, &wait);
 	queue_submit(&q);
@@ -143,12 +142,11 @@ static void test_overrun_in_progress(struct conf *c, unsigned row)
 }
 
 /* Exactly `entries` is no overrun. */
-static void test_full(struct conf *c, unsigned row)
+TEST("a full ring is no overrun")
 {
 	struct t3_descriptor wait = desc_wait(0, 1);
 	struct queue q;
 
-	(void)row;
 	queue_create(c, conf_device(c, 0), &q, 0, 0);
 	push_many(&q, 5, &nop);
 	queue_submit(&q);
@@ -162,12 +160,11 @@ static void test_full(struct conf *c, unsigned row)
 }
 
 /* In ERROR later descriptors are not read and doorbells are ignored. ABORT goes on from there. */
-static void test_error(struct conf *c, unsigned row)
+TEST("a queue in ERROR reads nothing")
 {
 	struct t3_descriptor signal = desc_signal(0, 1);
 	struct queue q, other;
 
-	(void)row;
 	queue_create(c, conf_device(c, 0), &other, 40, 0);
 	queue_create(c, conf_device(c, 0), &q, 2, 3);
 	queue_push(&q, &nop);
@@ -194,12 +191,11 @@ static void test_error(struct conf *c, unsigned row)
 }
 
 /* ABORT of a queue that waits. Another queue that waits for the same fence goes on. */
-static void test_abort(struct conf *c, unsigned row)
+TEST("an abort ends a queue that waits")
 {
 	struct t3_descriptor wait = desc_wait(0, 1);
 	struct queue q, other;
 
-	(void)row;
 	queue_create(c, conf_device(c, 0), &q, 0, 0);
 	queue_create(c, conf_device(c, 0), &other, 1, 0);
 	push_many(&q, 4, &wait);
@@ -231,7 +227,7 @@ static uint32_t enable(struct queue *q)
 	return T3_REG_QUEUE_ENABLE + 4 * (q->args.queue / 32);
 }
 
-static void test_interrupt(struct conf *c, unsigned row)
+TEST("a completion interrupts by its flag", .rows = 4)
 {
 	struct t3_descriptor with = { .flags = T3_DESC_FLAG_IRQ };
 	uint32_t bit = 1u << queue_ids[row] % 32;
@@ -259,7 +255,7 @@ static void test_interrupt(struct conf *c, unsigned row)
 }
 
 /* Setting ENABLE last raises it, too. Without ENABLE nothing is sent. */
-static void test_enable(struct conf *c, unsigned row)
+TEST("enabling a pending queue sends its interrupt", .rows = 4)
 {
 	struct t3_descriptor with = { .flags = T3_DESC_FLAG_IRQ };
 	uint32_t bit = 1u << queue_ids[row] % 32;
@@ -276,7 +272,7 @@ static void test_enable(struct conf *c, unsigned row)
 }
 
 /* A failure and an abort raise it without a flag. ERROR_STATUS.QUEUE has its own vector. */
-static void test_failure_interrupt(struct conf *c, unsigned row)
+TEST("a failure interrupts without a flag", .rows = 2)
 {
 	struct t3_descriptor wait = desc_wait(0, 1);
 	struct queue q;
@@ -296,19 +292,3 @@ static void test_failure_interrupt(struct conf *c, unsigned row)
 	else
 		CHECK_EQUAL(c, "of ERROR_STATUS", conf_interrupts(c, q.dev, 2), 1);
 }
-
-static const struct conf_test tests[] = {
-	{ "wraps", test_wraps, 4, NULL, 0 },
-	{ "large", test_large, 0, NULL, 0 },
-	{ "read-once", test_read_once, 0, NULL, 0 },
-	{ "full", test_full, 0, NULL, 0 },
-	{ "overrun", test_overrun, 3, NULL, 0 },
-	{ "overrun-in-progress", test_overrun_in_progress, 0, NULL, 0 },
-	{ "error", test_error, 0, NULL, 0 },
-	{ "abort", test_abort, 0, NULL, 0 },
-	{ "interrupt", test_interrupt, 4, NULL, 0 },
-	{ "enable", test_enable, 4, NULL, 0 },
-	{ "failure-interrupt", test_failure_interrupt, 2, NULL, 0 },
-};
-
-CONF_SECTION(section_queue_rings, "11.2", "rings of queues", tests);

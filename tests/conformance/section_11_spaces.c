@@ -4,6 +4,8 @@
 #include "pair.h"
 #include "queue.h"
 
+CONF_SECTION("11.6", "queues to spaces");
+
 static struct t3_descriptor to_space(const struct conf_space *s, struct t3_descriptor descriptor)
 {
 	descriptor.space = s->args.space;
@@ -20,7 +22,7 @@ static void local(struct conf *c, struct conf_space *s)
 }
 
 /* From host memory, device memory or a pattern. Tiles complete as with the CPU's stores. */
-static void test_local(struct conf *c, unsigned row)
+TEST("a queue's stores complete tiles", .rows = 3)
 {
 	struct t3_descriptor descriptor;
 	volatile uint32_t *host;
@@ -50,13 +52,12 @@ static void test_local(struct conf *c, unsigned row)
 }
 
 /* Half of each tile by a queue, the other by the CPU. */
-static void test_shared(struct conf *c, unsigned row)
+TEST("a queue and the CPU share a tile")
 {
 	struct t3_descriptor fill;
 	struct conf_space s;
 	struct queue q;
 
-	(void)row;
 	local(c, &s);
 	queue_create(c, s.dev, &q, 0, 0);
 	fill = to_space(&s, desc_fill(T3_LOC_SPACE, 0, 0x0000000700000007, 16));
@@ -73,7 +74,7 @@ static void test_shared(struct conf *c, unsigned row)
 }
 
 /* A segment whose tiles go to another device, stored by a queue. */
-static void test_to_peer(struct conf *c, unsigned row)
+TEST("a queue's stores reach a peer", .rows = 2, .devices = 2)
 {
 	struct t3_descriptor copy;
 	struct pair pair;
@@ -92,7 +93,7 @@ static void test_to_peer(struct conf *c, unsigned row)
 }
 
 /* More pieces than a link has slots. The queue waits, and no store is lost or faults. */
-static void test_many(struct conf *c, unsigned row)
+TEST("a queue waits for the slots of a link", .rows = 2, .devices = 2)
 {
 	const uint32_t bytes = 4 * T3_PAGE_SIZE;
 	struct t3_descriptor copy;
@@ -130,13 +131,12 @@ static void expect(struct conf *c, struct queue *q, struct t3_descriptor descrip
 }
 
 /* No such space, and each state that is not ARMED. The space is not affected. */
-static void test_not_armed(struct conf *c, unsigned row)
+TEST("a space that is not armed is not affected")
 {
 	struct t3_descriptor fill = desc_fill(T3_LOC_SPACE, 0, 1, 8), other;
 	struct conf_space s;
 	struct queue q;
 
-	(void)row;
 	conf_space_simple(c, conf_device(c, 0), &s);
 	queue_create(c, s.dev, &q, 0, 0);
 	fill = to_space(&s, fill);
@@ -158,7 +158,7 @@ static void test_not_armed(struct conf *c, unsigned row)
 }
 
 /* A generation before or after the space's. The space stays ARMED. */
-static void test_generation(struct conf *c, unsigned row)
+TEST("another generation is refused", .rows = 2)
 {
 	struct t3_descriptor fill;
 	struct t3_completion found;
@@ -179,7 +179,7 @@ static void test_generation(struct conf *c, unsigned row)
 }
 
 /* Stores that make the space fault, as the CPU's would at the same place. */
-static void test_fault(struct conf *c, unsigned row)
+TEST("a store of a queue faults as the CPU's", .rows = 5)
 {
 	static const struct {
 		uint64_t offset;
@@ -209,13 +209,12 @@ static void test_fault(struct conf *c, unsigned row)
 	conf_wait_state(c, &other, T3_SPACE_COMPLETE, 1);
 }
 
-static void test_overshoot(struct conf *c, unsigned row)
+TEST("a queue that overshoots faults its space")
 {
 	struct t3_descriptor fill;
 	struct conf_space s;
 	struct queue q;
 
-	(void)row;
 	local(c, &s);
 	queue_create(c, s.dev, &q, 0, 0);
 	fill = to_space(&s, desc_fill(T3_LOC_SPACE, 0, 0x0000000300000003, 32));
@@ -224,12 +223,3 @@ static void test_overshoot(struct conf *c, unsigned row)
 	conf_wait_fault(c, &s, T3_FAULT_OVERSHOOT);
 	CHECK_EQUAL(c, "element", conf_buffer(&s, 0, 4), 3);
 }
-
-static const struct conf_test tests[] = {
-	{ "local", test_local, 3, NULL, 0 },	     { "shared", test_shared, 0, NULL, 0 },
-	{ "to-peer", test_to_peer, 2, NULL, 2 },     { "many", test_many, 2, NULL, 2 },
-	{ "not-armed", test_not_armed, 0, NULL, 0 }, { "generation", test_generation, 2, NULL, 0 },
-	{ "fault", test_fault, 5, NULL, 0 },	     { "overshoot", test_overshoot, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_queue_spaces, "11.6", "queues to spaces", tests);

@@ -3,6 +3,8 @@
 #include "conf.h"
 #include "queue.h"
 
+CONF_SECTION("11.8", "timed runs");
+
 #define RESULT_AT 1024u /* of the page with the arguments */
 
 /* clang-format off */
@@ -246,7 +248,7 @@ static void check_counters(struct conf *c, const struct t3_timed_counters *count
 }
 
 /* Two equal runs, with virtual time going on. No CPU acts in between. */
-static void test_mirrored(struct conf *c, unsigned row)
+TEST("mirrored runs are equal", .rows = ARRAY_SIZE(programs), .label = program_label)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_timed_result first, second;
@@ -312,7 +314,7 @@ static bool was_paced(const struct pace *pace, const struct t3_timed_result *res
  * A run reports the CPU's commands meanwhile, and no counter changes. The host's speed decides how
  * many there are during a run, maybe none. So the test makes runs until there was one.
  */
-static void test_host_paced(struct conf *c, unsigned row)
+TEST("a run reports the CPU's commands meanwhile")
 {
 	struct conf_deadline deadline = conf_deadline(c);
 	struct conf_device *d = conf_device(c, 0);
@@ -321,7 +323,6 @@ static void test_host_paced(struct conf *c, unsigned row)
 	struct timed x;
 	uint32_t index;
 
-	(void)row;
 	prepare(c, d, &x, T3_TIMED_T3_MCA, 4);
 	prolong(&x);
 	x.args->flags = T3_TIMED_MIRRORED;
@@ -354,7 +355,7 @@ static unsigned prepare_all(struct conf *c, struct timed *x, uint32_t program)
 /*
  * No rank begins before the last has come. Then all begin at one instant, and as one mirrored run.
  */
-static void test_gang(struct conf *c, unsigned row)
+TEST("all ranks begin with the last one", .rows = 2, .devices = 2)
 {
 	static struct timed x[T3_MAX_RANKS];
 	struct t3_timed_result mirrored, first, result;
@@ -384,13 +385,12 @@ static void test_gang(struct conf *c, unsigned row)
 }
 
 /* The last rank has other arguments: two gangs, neither of which is complete. */
-static void test_arguments_differ(struct conf *c, unsigned row)
+TEST("different arguments make different gangs", .devices = 2)
 {
 	static struct timed x[T3_MAX_RANKS];
 	struct conf_deadline deadline;
 	unsigned ranks = prepare_all(c, x, T3_TIMED_T3);
 
-	(void)row;
 	x[ranks - 1].args->params[40] = 128;
 	for (unsigned i = 0; i < ranks; i++)
 		start(&x[i]);
@@ -440,7 +440,7 @@ static bool leave_in_time(struct conf *c, struct timed *x, unsigned ranks, unsig
  * The last rank leaves a run that has begun. The host's speed decides whether the run ends before.
  * It then ends well, and the test makes another.
  */
-static void test_leaves(struct conf *c, unsigned row)
+TEST("a rank that leaves ends the run of all", .rows = 3, .devices = 2)
 {
 	static struct timed x[T3_MAX_RANKS];
 	struct conf_deadline deadline = conf_deadline(c);
@@ -464,7 +464,7 @@ static void test_leaves(struct conf *c, unsigned row)
 
 /* ------------------------------------------------------------------- refused */
 
-static void test_bad(struct conf *c, unsigned row)
+TEST("each wrong argument is refused by its place", .rows = ARRAY_SIZE(bads), .label = bad_label)
 {
 	volatile uint8_t *field;
 	struct timed x;
@@ -480,7 +480,8 @@ static void test_bad(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "events of a result", x.result->events, 0);
 }
 
-static void test_without(struct conf *c, unsigned row)
+TEST("programs lack the collectives of the table", .rows = ARRAY_SIZE(without),
+     .label = without_label)
 {
 	struct timed x;
 
@@ -492,7 +493,7 @@ static void test_without(struct conf *c, unsigned row)
 }
 
 /* Fields of the descriptor. The operands must be host memory at multiples of 64. */
-static void test_bad_descriptor(struct conf *c, unsigned row)
+TEST("each wrong field of the descriptor is refused", .rows = 5)
 {
 	struct t3_descriptor d;
 	struct timed x;
@@ -523,7 +524,7 @@ static void test_bad_descriptor(struct conf *c, unsigned row)
 }
 
 /* Arguments or result out of the device's reach. */
-static void test_host_dma(struct conf *c, unsigned row)
+TEST("arguments or result out of reach fail the run", .rows = 2)
 {
 	struct timed x;
 	uint64_t gone;
@@ -539,17 +540,3 @@ static void test_host_dma(struct conf *c, unsigned row)
 	queue_expect(c, &x.q, start(&x), T3_DESC_HOST_DMA, gone);
 	conf_pages_map(c);
 }
-
-static const struct conf_test tests[] = {
-	{ "mirrored", test_mirrored, ARRAY_SIZE(programs), program_label, 0 },
-	{ "host-paced", test_host_paced, 0, NULL, 0 },
-	{ "gang", test_gang, 2, NULL, 2 },
-	{ "arguments-differ", test_arguments_differ, 0, NULL, 2 },
-	{ "leaves", test_leaves, 3, NULL, 2 },
-	{ "bad", test_bad, ARRAY_SIZE(bads), bad_label, 0 },
-	{ "without", test_without, ARRAY_SIZE(without), without_label, 0 },
-	{ "bad-descriptor", test_bad_descriptor, 5, NULL, 0 },
-	{ "host-dma", test_host_dma, 2, NULL, 0 },
-};
-
-CONF_SECTION(section_queue_timed, "11.8", "timed runs", tests);

@@ -5,6 +5,8 @@
 #include "pair.h"
 #include "reduce.h"
 
+CONF_SECTION("12", "injected faults of links");
+
 /* clang-format off */
 static const struct {
 	const char *name;
@@ -61,7 +63,8 @@ static void check_traces(struct conf *c, unsigned row, unsigned count)
 }
 
 /* Every link of the ring has it, among control packets too; the sums are the same. */
-static void test_injection(struct conf *c, unsigned row)
+TEST("a ring reduces under any injected fault", .rows = ARRAY_SIZE(injections),
+     .label = injection_label, .devices = 2)
 {
 	struct conf_space spaces[T3_MAX_RANKS];
 	unsigned count = reduce_ring(c);
@@ -79,7 +82,7 @@ static void test_injection(struct conf *c, unsigned row)
 }
 
 /* nth counts from now on: the third packet after it, and no other. */
-static void test_nth(struct conf *c, unsigned row)
+TEST("an injection hits the packet that it counts to", .rows = 2, .devices = 2)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct pair pair;
@@ -109,7 +112,7 @@ static uint32_t link_flags(struct conf *c, struct pair *pair)
 }
 
 /* Nothing arrives: after the retries the space faults, and after UP the link goes on. */
-static void test_link_down(struct conf *c, unsigned row)
+TEST("a link that is down ends the space after its retries", .rows = 2, .devices = 2)
 {
 	uint8_t kind = row ? T3_SEG_REMOTE : T3_SEG_DMA;
 	struct t3_fault_record record;
@@ -143,11 +146,10 @@ static void test_link_down(struct conf *c, unsigned row)
 }
 
 /* Lost less often than it is sent again: nothing but time passes. */
-static void test_lost_six_times(struct conf *c, unsigned row)
+TEST("six losses only take time", .devices = 2)
 {
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_DMA);
 	pair_map(c, &pair);
 	INJECT(c, pair.source.dev, .kind = T3_INJECT_DROP, .peer = pair.target.dev->rank, .nth = 1,
@@ -159,12 +161,3 @@ static void test_lost_six_times(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "INJECTED", conf_counter(pair.source.dev, T3_COUNTER_INJECTED), 6);
 	CHECK_EQUAL(c, "LINK_DOWNS", conf_counter(pair.source.dev, T3_COUNTER_LINK_DOWNS), 0);
 }
-
-static const struct conf_test tests[] = {
-	{ "injection", test_injection, ARRAY_SIZE(injections), injection_label, 2 },
-	{ "nth", test_nth, 2, NULL, 2 },
-	{ "link-down", test_link_down, 2, NULL, 2 },
-	{ "lost-six-times", test_lost_six_times, 0, NULL, 2 },
-};
-
-CONF_SECTION(section_inject_links, "12", "injected faults of links", tests);

@@ -8,6 +8,8 @@
 #include "queue.h"
 #include "run.h"
 
+CONF_SECTION("12", "injected faults of ranks");
+
 static void poison(struct conf *c, struct conf_device *d, uint64_t address, uint64_t bytes)
 {
 	INJECT(c, d, .kind = T3_INJECT_POISON, .address = address, .value = bytes);
@@ -44,7 +46,7 @@ static void wide_armed(struct conf *c, struct conf_space *s)
 enum { BY_STORE, BY_ARM, BY_READ, BY_RECORD };
 
 /* A store, an ARM that fills, a read, a store's counter record. */
-static void test_space(struct conf *c, unsigned row)
+TEST("poison faults the space that meets it", .rows = 4)
 {
 	uint64_t at = 72, where;
 	struct t3_fault_record record;
@@ -81,7 +83,7 @@ static void test_space(struct conf *c, unsigned row)
 }
 
 /* The granule before it is good. A reset does not clear poison. UNPOISON of it or of all does. */
-static void test_unpoison(struct conf *c, unsigned row)
+TEST("poison lasts until it is taken back", .rows = 3)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
@@ -108,7 +110,7 @@ static void test_unpoison(struct conf *c, unsigned row)
 }
 
 /* An update from a peer: refused there, and both end. */
-static void test_arrival(struct conf *c, unsigned row)
+TEST("an update that meets poison ends both sides", .rows = 2, .devices = 2)
 {
 	struct t3_fault_record record;
 	struct pair pair;
@@ -130,11 +132,10 @@ static void test_arrival(struct conf *c, unsigned row)
 }
 
 /* A tile of a block is poisoned while the block's last one is missing. */
-static void test_send(struct conf *c, unsigned row)
+TEST("poison in a tile of a block is met", .devices = 2)
 {
 	struct pair pair;
 
-	(void)row;
 	pair_prepare(c, &pair, T3_SEG_DMA);
 	pair.from.row_bytes = pair.to.row_bytes = pair.from.pitch = pair.to.pitch = 128;
 	pair.from.tile_row_bytes = pair.to.tile_row_bytes = 64;
@@ -153,7 +154,7 @@ static void test_send(struct conf *c, unsigned row)
 }
 
 /* A queue that reads it, and one that writes it. The piece before it was already moved. */
-static void test_queue(struct conf *c, unsigned row)
+TEST("a queue that meets poison fails", .rows = 2)
 {
 	const uint64_t from = 0x10000, to = 0x20000, bytes = 2 * T3_PAGE_SIZE;
 	struct t3_descriptor copy = desc_copy(T3_LOC_MEMORY, from, T3_LOC_MEMORY, to, bytes);
@@ -177,12 +178,11 @@ static void test_queue(struct conf *c, unsigned row)
 }
 
 /* POISON_ADDRESS is the first since ERROR_STATUS.POISON was 0. */
-static void test_address(struct conf *c, unsigned row)
+TEST("the first poisoned address is kept")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct queue q;
 
-	(void)row;
 	queue_create(c, d, &q, 0, 0);
 	poison(c, d, 0x10000, 192);
 	for (unsigned i = 0; i < 3; i++) {
@@ -201,12 +201,11 @@ static void test_address(struct conf *c, unsigned row)
 }
 
 /* As many ranges as there may be; ones that touch are one. */
-static void test_ranges(struct conf *c, unsigned row)
+TEST("poison has a largest number of ranges")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_inject more = { .kind = T3_INJECT_POISON, .value = 64 };
 
-	(void)row;
 	for (uint64_t i = 0; i < T3_POISON_RANGES; i++)
 		poison(c, d, 256 * i, 64);
 	more.address = 256 * T3_POISON_RANGES;
@@ -220,13 +219,12 @@ static void test_ranges(struct conf *c, unsigned row)
 
 /* ------------------------------------------------- interrupts, host memory */
 
-static void test_lose_irq(struct conf *c, unsigned row)
+TEST("a lost interrupt is the counted one")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 	uint32_t bit;
 
-	(void)row;
 	inject_needed(c, d);
 	conf_space_simple(c, d, &s);
 	bit = 1u << s.args.space % 32;
@@ -245,13 +243,12 @@ static void test_lose_irq(struct conf *c, unsigned row)
 }
 
 /* The one access fails, and only the space ends. */
-static void test_fail_dma_space(struct conf *c, unsigned row)
+TEST("a failed access ends its space alone")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_deadline deadline;
 	struct conf_space s, other;
 
-	(void)row;
 	inject_needed(c, d);
 	conf_space_simple(c, d, &s);
 	conf_space_simple(c, d, &other);
@@ -269,13 +266,12 @@ static void test_fail_dma_space(struct conf *c, unsigned row)
 	conf_wait_state(c, &s, T3_SPACE_IDLE, 0);
 }
 
-static void test_fail_dma_queue(struct conf *c, unsigned row)
+TEST("a failed access fails its queue alone")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_descriptor nop = { 0 };
 	struct queue q, other;
 
-	(void)row;
 	inject_needed(c, d);
 	queue_create(c, d, &q, 0, 0);
 	queue_create(c, d, &other, 1, 0);
@@ -293,7 +289,7 @@ static void test_fail_dma_queue(struct conf *c, unsigned row)
 }
 
 /* A hung queue makes no progress until ABORT or UNHANG. The others do. */
-static void test_hang(struct conf *c, unsigned row)
+TEST("a hung queue stops alone", .rows = 2)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_descriptor nop = { 0 };
@@ -363,7 +359,8 @@ static const char *refusal_label(unsigned row)
 	return refusals[row].name;
 }
 
-static void test_refused(struct conf *c, unsigned row)
+TEST("each wrong injection is refused", .rows = ARRAY_SIZE(refusals), .label = refusal_label,
+     .devices = 2)
 {
 	struct t3_cmd_inject args = refusals[row].args;
 	struct conf_device *d = conf_device(c, 0);
@@ -377,7 +374,7 @@ static void test_refused(struct conf *c, unsigned row)
 }
 
 /* The guest injects at its own rank alone. */
-static void test_other_rank(struct conf *c, unsigned row)
+TEST("injections of other ranks are refused", .rows = 2, .devices = 2)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_inject args = { .kind = T3_INJECT_LOSE_IRQ, .nth = 1, .count = 1 };
@@ -415,7 +412,7 @@ static const struct {
 };
 
 /* A refusal says why. */
-static void test_text(struct conf *c, unsigned row)
+TEST("a refused text says why", .rows = ARRAY_SIZE(texts))
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_inject_text args;
@@ -428,13 +425,12 @@ static void test_text(struct conf *c, unsigned row)
 }
 
 /* Nothing is in force of a text that cannot be read. */
-static void test_text_whole(struct conf *c, unsigned row)
+TEST("a text that cannot be read has no effect")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_inject_text args;
 	struct t3_cmd_queue_create queue = { .ring = 1 };
 
-	(void)row;
 	inject_needed(c, d);
 	CHECK_EQUAL(c, "ADMIN_STATUS", text_try(c, d, "poison address=0 value=64;poison", &args),
 		    T3_ADMIN_BAD_VALUE);
@@ -449,12 +445,11 @@ static void test_text_whole(struct conf *c, unsigned row)
 }
 
 /* Each kind is described, and no other. */
-static void test_text_kinds(struct conf *c, unsigned row)
+TEST("each kind is described")
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_cmd_inject_text args;
 
-	(void)row;
 	inject_needed(c, d);
 	for (uint32_t kind = 1; kind <= T3_INJECT_KIND_COUNT; kind++) {
 		args = (struct t3_cmd_inject_text){ .kind = kind };
@@ -466,13 +461,12 @@ static void test_text_kinds(struct conf *c, unsigned row)
 }
 
 /* Without CAPS.INJECT there are no such commands. */
-static void test_absent(struct conf *c, unsigned row)
+TEST("a device that injects nothing has no such commands")
 {
 	struct t3_cmd_inject args = { .kind = T3_INJECT_LOSE_IRQ, .nth = 1, .count = 1 };
 	struct t3_cmd_inject_text text;
 	unsigned i = 0;
 
-	(void)row;
 	while (i < c->count && conf_reg(&c->device[i], T3_REG_CAPS) & T3_CAP_INJECT)
 		i++;
 	if (i == c->count)
@@ -484,25 +478,3 @@ static void test_absent(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "ADMIN_STATUS of INJECT_TEXT", text_try(c, &c->device[i], "", &text),
 		    T3_ADMIN_BAD_OPCODE);
 }
-
-static const struct conf_test tests[] = {
-	{ "poison-space", test_space, 4, NULL, 0 },
-	{ "unpoison", test_unpoison, 3, NULL, 0 },
-	{ "poison-arrival", test_arrival, 2, NULL, 2 },
-	{ "poison-send", test_send, 0, NULL, 2 },
-	{ "poison-queue", test_queue, 2, NULL, 0 },
-	{ "poison-address", test_address, 0, NULL, 0 },
-	{ "poison-ranges", test_ranges, 0, NULL, 0 },
-	{ "lose-irq", test_lose_irq, 0, NULL, 0 },
-	{ "fail-dma-space", test_fail_dma_space, 0, NULL, 0 },
-	{ "fail-dma-queue", test_fail_dma_queue, 0, NULL, 0 },
-	{ "hang", test_hang, 2, NULL, 0 },
-	{ "refused", test_refused, ARRAY_SIZE(refusals), refusal_label, 2 },
-	{ "other-rank", test_other_rank, 2, NULL, 2 },
-	{ "text", test_text, ARRAY_SIZE(texts), NULL, 0 },
-	{ "text-whole", test_text_whole, 0, NULL, 0 },
-	{ "text-kinds", test_text_kinds, 0, NULL, 0 },
-	{ "absent", test_absent, 0, NULL, 0 },
-};
-
-CONF_SECTION(section_inject_rank, "12", "injected faults of ranks", tests);

@@ -1,53 +1,40 @@
 // SPDX-License-Identifier: MIT
-/* The sections, in the order of SPEC.md. */
+/* The sections in the order of their numbers, and the tests of each in the order of its file. */
+#include <stdlib.h>
+
 #include "run.h"
 
-/* clang-format off */
-extern const struct conf_section section_function, section_registers, section_interrupts,
-	section_states, section_doorbell, section_events, section_geometry, section_stores,
-	section_staged, section_tracker, section_arithmetic, section_dma, section_routes,
-	section_all_reduce, section_packets, section_arming, section_keys, section_admin,
-	section_segment_admin, section_tiles, section_faults, section_fault_ring, section_reset,
-	section_queue_commands, section_queue_rings, section_queue_dma,
-	section_queue_descriptors, section_queue_refused, section_queue_engine,
-	section_queue_spaces, section_queue_gemm, section_queue_timed, section_inject_links,
-	section_inject_rank;
+struct conf_section *conf_sections;
 
-const struct conf_section *const conf_sections[] = {
-	&section_function,
-	&section_registers,
-	&section_interrupts,
-	&section_states,
-	&section_doorbell,
-	&section_events,
-	&section_geometry,
-	&section_stores,
-	&section_staged,
-	&section_tracker,
-	&section_arithmetic,
-	&section_dma,
-	&section_routes,
-	&section_all_reduce,
-	&section_packets,
-	&section_arming,
-	&section_keys,
-	&section_admin,
-	&section_segment_admin,
-	&section_tiles,
-	&section_faults,
-	&section_fault_ring,
-	&section_reset,
-	&section_queue_commands,
-	&section_queue_rings,
-	&section_queue_dma,
-	&section_queue_descriptors,
-	&section_queue_refused,
-	&section_queue_engine,
-	&section_queue_spaces,
-	&section_queue_gemm,
-	&section_queue_timed,
-	&section_inject_links,
-	&section_inject_rank,
-	NULL,
-};
-/* clang-format on */
+/* "2.1" comes before "10". Sections of one number are ordered by their titles. */
+static bool comes_before(const struct conf_section *a, const struct conf_section *b)
+{
+	char *a_rest, *b_rest;
+	unsigned long a_major = strtoul(a->number, &a_rest, 10);
+	unsigned long b_major = strtoul(b->number, &b_rest, 10);
+	int order = strcmp(a_rest, b_rest);
+
+	if (a_major != b_major)
+		return a_major < b_major;
+	return order ? order < 0 : strcmp(a->title, b->title) < 0;
+}
+
+void conf_section_add(struct conf_section *section)
+{
+	struct conf_section **at = &conf_sections;
+
+	while (*at && comes_before(*at, section))
+		at = &(*at)->next;
+	section->next = *at;
+	*at = section;
+}
+
+void conf_test_add(struct conf_section *section, struct conf_test *test)
+{
+	struct conf_test **at = &section->tests;
+
+	while (*at && (*at)->line < test->line)
+		at = &(*at)->next;
+	test->next = *at;
+	*at = test;
+}
