@@ -659,6 +659,121 @@ def unread_variables_are_refused():
     expect(run("make", "-n", "help", "OUTER=1", env={"MAKELEVEL": "1"}), 0)
 
 
+# --- tests/new ---------------------------------------------------------------
+
+SENTENCE = "an example of a test fails"
+LAST = re.compile(r"^.*this test is not written yet.*last line to remove.*\n", re.M)
+
+
+@contextlib.contextmanager
+def tree_with_new_test(kind, name):
+    """A copy of the tree, with what is built, in which tests/new has written that test: (tree, file)."""
+    with folder() as place:
+        copied_tree(place)
+        shutil.copytree(BUILD / "native", place / ".build/native", symlinks=True)
+        result = run(place / "tests/new", kind, name, SENTENCE)
+        expect(result, 0, r"^tests/\S+ builds, and fails until it is filled in\. It is run by:$")
+        yield place, place / result[1].split()[0]
+
+
+def made_of(tree, product):
+    expect(run("make", "--no-print-directory", "-C", tree, "T3_BUILD=.build", f"T3_CACHE={CACHE}", product), 0)
+    return tree / product
+
+
+def fails_until_it_is_filled_in(source, result_of):
+    """The skeleton says so. Without its last line it passes, so the rest of it is right."""
+    status, said, errors = result_of()
+    check(status == 1 and "this test is not written yet" in said + errors, "a new test", (status, said, errors))
+    text = source.read_text(encoding="utf-8")
+    check(len(LAST.findall(text)) == 1, "a last line to remove", text)
+    source.write_text(LAST.sub("", text), encoding="utf-8")
+    expect(result_of(), 0, SENTENCE if source.suffix == ".c" else SENTENCE.replace(" ", "_"))
+
+
+def new_unit_tests_fail():
+    for name in ("core_example", "sim_example", "lib_example", "coll_example"):
+        with tree_with_new_test("unit", name) as (tree, source):
+            fails_until_it_is_filled_in(
+                source, lambda tree=tree, name=name: run(made_of(tree, f".build/unit/test_{name}")))
+
+
+def new_conformance_tests_fail():
+    with tree_with_new_test("conformance", "09_example") as (tree, source):
+        fails_until_it_is_filled_in(
+            source, lambda: run(made_of(tree, ".build/conformance-native"), "--section", "9"))
+
+
+def new_guest_tests_fail():
+    with tree_with_new_test("guest", "example") as (tree, source):
+        def result():
+            made_of(tree, ".build/guest/test_example")
+            return run("tools/vm/t3-vm", "run", "--name", "build-new", "--ranks", "4", "--share", tree, "--",
+                       "/mnt/host/.build/native/tests/guest/test_example")
+        fails_until_it_is_filled_in(source, result)
+
+
+def new_python_tests_fail():
+    python = "/usr/bin/python3"
+    if run(python, "-c", "import cffi, numpy, pytest")[0]:
+        raise Skip("cffi, NumPy or pytest is missing")
+    expect(run("make", "-s", "python"), 0)
+    env = {"LD_LIBRARY_PATH": str(BUILD), "PYTHONPATH": f"{BUILD}/python"}
+    for name in ("native_example", "example"):
+        with tree_with_new_test("python", name) as (tree, source):
+            command = [python, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-c",
+                       tree / "libt3/python/pyproject.toml", "--rootdir", tree / "tests/python", source]
+            if name == "example":
+                command = ["tools/vm/t3-vm", "run", "--name", "build-new", "--ranks", "4", "--root", "host", "--",
+                           "env", f"PYTHONPATH={BUILD}/python", *command]
+            fails_until_it_is_filled_in(source, lambda command=command: run(*command, env=env))
+
+
+# (arguments, the reason)
+WRONG_NEW = [([], "three arguments are wanted.*; got 0"), (["unit", "core_x"], "three arguments are wanted.*; got 2"),
+             (["unity", "core_x", SENTENCE], "KIND is one of unit, conformance, guest, python; got 'unity'"),
+             (["unit", "x", SENTENCE], "begins with what it tests: core_, sim_, lib_, coll_; got 'x'"),
+             (["unit", "test_core_x", SENTENCE], "the part of the file's name after test_ or section_"),
+             (["unit", "core_x.c", SENTENCE], "the part of the file's name"),
+             (["guest", "X", SENTENCE], "small letters, digits and _; got 'X'"),
+             (["guest", "../x", SENTENCE], "the part of the file's name"),
+             (["guest", "ring", SENTENCE], "tests/guest/test_ring.c exists already"),
+             (["conformance", "x", SENTENCE], "begins with the section of SPEC.md in two digits"),
+             (["conformance", "99_x", SENTENCE], "begins with the section of SPEC.md in two digits"),
+             *((["guest", "x", wrong], "is no sentence for a test") for wrong in (
+                 "", "two words", "test of_faults here", "The record is skipped", "a  record is", "a record is skipped ",
+                 'a quote" is there', "a # is there"))]
+
+
+def new_tests_are_checked():
+    for arguments, reason in WRONG_NEW:
+        result = run("tests/new", *arguments)
+        expect(result, 2, f"^tests/new: .*{reason}", "^tests/new --help says more$")
+        check(not result[1], "nothing was written", result)
+    expect(run("tests/new", "--help"), 0, "^usage: tests/new unit NAME ")
+
+
+# (room, file, what is no sentence)
+WRONG_SENTENCES = [("unit", "test_core_heap", "events_of_one time come"), ("conformance", "section_10_reset", "resets"),
+                   ("guest", "test_bo", "A buffer of pages"), ("guest32", "test_core32", "it works")]
+
+
+def tests_without_a_sentence_do_not_build():
+    flags = run("pkg-config", "--cflags", "libdrm", "cmocka")[1].split()
+    for room, name, text in WRONG_SENTENCES:
+        with folder() as place:
+            source = place / "wrong.c"
+            right = (ROOT / f"tests/{room}/{name}.c").read_text(encoding="utf-8")
+            command = ["cc", "-std=gnu11", "-fsyntax-only", source, *["-m32"] * (room == "guest32"),
+                       *(f"-I{ROOT / path}" for path in ("tests/common", f"tests/{room}", f"tests/{room}/common", "uapi",
+                                                         "libt3", "qemu-device/core")),
+                       "-idirafter", "/usr/include/x86_64-linux-gnu", *flags]
+            source.write_text(right, encoding="utf-8")
+            expect(run(*command), 0)
+            source.write_text(re.sub(r'TEST\("[^"]*"', f'TEST("{text}"', right, count=1), encoding="utf-8")
+            expect(run(*command), 1, "error: static assertion failed: .*the name of a test must be a sentence")
+
+
 TESTS = [unread_variables_are_refused, strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, failures_show_their_log,
          fresh_releases, fresh_machine_is_apart, fresh_runs_end_clean,
          results_have_lines_of_their_own, changes_of_dev_are_noticed, a_run_in_which_dev_changes_fails,
@@ -666,7 +781,8 @@ TESTS = [unread_variables_are_refused, strange_paths, folders_on_bad_disks, fold
          suites_run_beside_each_other, make_waits, makes_at_once, another_entry_is_not_waited_for,
          stopped_build_goes_on, qemu_selector, arch_selector,
          arch_of_a_folder, foreign_packages, moved_kernel, moved_tree, programs_follow_their_tree,
-         clones_share_a_cache, shell_takes_options]
+         clones_share_a_cache, shell_takes_options, new_tests_are_checked, tests_without_a_sentence_do_not_build,
+         new_unit_tests_fail, new_conformance_tests_fail, new_guest_tests_fail, new_python_tests_fail]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))
