@@ -392,8 +392,12 @@ coverage: counted-tests
 	@$(RUN) tests/coverage.py --html
 
 #: make mutants break the product in places on purpose: the tests must notice
-mutants: build tests-image
-	@$(RUN) tests/mutants.py
+#:                FAULTS=core         written faults instead, of rooms or by name: tests/faults.py
+#:                MUTANTS=300         of these drawn by SEED=1
+#:                SUITE=native        another suite than their usual ones
+mutants: $(if $(filter-out core libt3 core/% libt3/%,$(or $(FAULTS),all)),build tests-image) | deps
+	@$(RUN) $(if $(FAULTS),tests/faults.py $(SUITE:%=--suite %) -n "$(MUTANTS)" -s "$(SEED)" \
+		--results $(T3_BUILD)/faults.txt $(FAULTS),tests/mutants.py)
 #: make mutants-core mutants-libt3  generated mutants of the core or of libt3: how many its native
 #:              tests find
 #:                MUTANTS=300         drawn by SEED=1

@@ -28,8 +28,6 @@ import sys
 import tempfile
 import time
 
-import mutation
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 WANTED = 0.85
@@ -105,6 +103,7 @@ def write_if_changed(path, data):
 
 def rewrite(room):
     """All mutants of the room, in the order of their numbers."""
+    import mutation  # pylint: disable=import-outside-toplevel # here alone libclang is needed
     os.chdir(ROOT)  # the options have paths in it
     rewriter = mutation.Rewriter(ROOT, room.options())
     texts = {name: rewriter.rewrite(name) for name in room.sources()}

@@ -282,7 +282,8 @@ lint_python() {
 
 # A mutant whose text has changed would change nothing, and end `make mutants`.
 lint_mutants() {
-	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache tests/mutants.py --check
+	export PYTHONPYCACHEPREFIX=$T3_BUILD/pycache
+	tests/mutants.py --check && tests/faults.py --check
 }
 
 # The core has no name of libt3: a program with both would have the core's in the place of libt3's.
