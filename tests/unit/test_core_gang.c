@@ -473,10 +473,24 @@ static void store_next(struct host_dev *d)
 		t3_dev_aperture_write(d->dev, offset, 1, 4);
 }
 
+/* All commands that only ask, of space 1, queue 1, or the link to rank 1. */
+static void ask_all(struct host_dev *d)
+{
+	static const uint32_t questions[] = { T3_CMD_SPACE_QUERY, T3_CMD_SEG_STATS,
+					      T3_CMD_QUEUE_QUERY, T3_CMD_LINK_QUERY,
+					      T3_CMD_TILE_QUERY,  T3_CMD_ROUTE_QUERY };
+	uint32_t i;
+
+	for (i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+		uint32_t ask[16] = { 1 };
+
+		host_command(d, questions[i], ask, sizeof(ask));
+	}
+}
+
 static void touch(struct host_dev *d, enum touch how)
 {
 	struct t3_cmd_fence_set set = { .fence = 5 };
-	struct t3_cmd_queue ask = { .queue = 5 };
 
 	if (how == READS)
 		host_get(d, T3_REG_VCLOCK, 8);
@@ -489,7 +503,7 @@ static void touch(struct host_dev *d, enum touch how)
 	else if (how == ADMIN)
 		host_command(d, T3_CMD_FENCE_SET, &set, sizeof(set));
 	else if (how == ASKS)
-		host_command(d, T3_CMD_QUEUE_QUERY, &ask, sizeof(ask));
+		ask_all(d);
 	else if (how == INJECT)
 		host_inject(d->host->fabric, 1, 0, T3_INJECT_DROP, 1000);
 	else
