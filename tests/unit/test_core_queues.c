@@ -167,6 +167,7 @@ TEST("a failure interrupts without being asked")
 	queue_submit(&q, &wait);
 	queue_abort(&q);
 	queue_expect(&q, 1, T3_DESC_ABORTED, 0);
+	assert_int_equal(host_counter(d, T3_COUNTER_QUEUE_ERRORS), 2);
 	assert_int_equal(d->irqs[0], 2);
 	assert_int_equal(d->irqs[3], 1);
 	assert_int_equal(host_reg(d, T3_REG_ERROR_STATUS), 0);

@@ -3,10 +3,10 @@
 #include "host.h"
 #include "test.h"
 
-#define MEMORY	 (64u << 20)
-#define APERTURE (32u << 20)
-#define COUNTERS (40u << 20) /* behind all buffers */
-#define STAGING	 (48u << 20)
+#define MEMORY	 (96u << 20)
+#define APERTURE (64u << 20)
+#define COUNTERS (72u << 20) /* behind all buffers */
+#define STAGING	 (76u << 20)
 #define PAGES	 T3_MAX_SPACES
 
 struct big {
@@ -287,7 +287,7 @@ TEST("the largest tile is done whole")
 	big_free(&big);
 }
 
-/* 2 MiB, 64 times each, to 32 targets: a number of bytes that 32 bits do not hold. */
+/* 64 MiB, 64 times each, to 32 targets: 32 bits do not hold the bytes of one target. */
 TEST("the most bytes to send are counted")
 {
 	struct big big = big_new(256, 8);
@@ -295,19 +295,19 @@ TEST("the most bytes to send are counted")
 	struct t3_cmd_route_set route = { .peer_rank = 1 };
 	struct t3_segment_info info;
 
-	create(&big, 0, 0, 2 * T3_MAX_TILE_BYTES, 2);
+	create(&big, 0, 0, APERTURE, 64);
 	for (route.route = 0; route.route < T3_SPACE_ROUTES; route.route++) {
 		route.peer_import = route.route;
 		assert_int_equal(command(&big, T3_CMD_ROUTE_SET, &route, sizeof(route)),
 				 T3_ADMIN_OK);
 	}
-	map.rows = 2;
+	map.rows = 64;
 	map.tile_rows = 1;
 	map.row_bytes = map.pitch = map.tile_row_bytes = T3_MAX_TILE_BYTES;
 	map.updates = T3_MAX_UPDATES;
 	map.routes = 0xffffffff;
 	assert_int_equal(command(&big, T3_CMD_SEG_MAP, &map, sizeof(map)), T3_ADMIN_OK);
 	assert_true(t3_dev_segment_info(big.dev, 0, 0, &info));
-	assert_int_equal(info.send_bytes, 1ull << 32);
+	assert_int_equal(info.send_bytes, 1ull << 37);
 	big_free(&big);
 }
