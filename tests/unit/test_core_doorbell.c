@@ -135,6 +135,27 @@ TEST("a remote slot may be refilled once it was consumed")
 	host_free(host);
 }
 
+/* Although it lacks updates. */
+TEST("a tile that waits for its link takes no other doorbell")
+{
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct host *host;
+	struct host_dev *a;
+
+	map.updates = 2;
+	host = pair(&map, 2);
+	a = &host->dev[0];
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_tile(a, 0, 0, 0, 0);
+	host_tile(a, 0, 0, 1, 0);
+	assert_int_equal(host_area(a, 0)->fault.kind, T3_FAULT_BAD_DOORBELL);
+	assert_int_equal(host_area(a, 0)->fault.tile, 0);
+	assert_int_equal(host_stats(a, 0, 0).doorbells, 1);
+	host_drain(host);
+	host_expect(a, 0, T3_SPACE_FAULTED, 1);
+	host_free(host);
+}
+
 /* Rows longer than a packet, and more packets than a link has slots. */
 TEST("rows longer than a packet are sent in pieces")
 {
