@@ -108,7 +108,7 @@ TRY_OPTIONS := TEST CMD RANKS VM_OPTIONS KERNEL SIDE GDB_COMMANDS GDB CORE
 $(foreach name,$(TRY_OPTIONS),$(eval export T3_TRY_$(name) := \
 	$$(if $$(filter command,$$(firstword $$(origin $(name)))),$$(value $(name)))))
 
-# Options of `make run`, checked by check-options.sh before anything else.
+# Options of `make run`, checked by options.py before anything else.
 RANKS ?= 4
 NODES ?= 1
 SHAPE ?= 256x256x256
@@ -515,11 +515,13 @@ install: | deps
 uninstall:
 	@$(STAGE)install.sh uninstall t3 $(VERSION)
 
+# A bare machine has no Python yet: there the packages come first.
 options:
-	@$(STAGE)check-options.sh
+	@[ ! -x /usr/bin/python3 ] || $(STAGE)options.py
 # Wrong options end a run before anything is installed.
 deps: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)
 	@$(STAGE)$(if $(filter-out install,$(MAKECMDGOALS)),deps.sh $(T3_PACKAGES),install.sh needs)
+	@$(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),$(STAGE)options.py)
 	@$(if $(CROSSED)$(T3_HOST),$(STAGE)sysroot.sh)
 # What is fetched by apt needs no package, so it is fetched while those are installed.
 fetch-qemu fetch-kernel: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)

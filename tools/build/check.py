@@ -983,7 +983,7 @@ def options_suite():
     with open(log, "w", encoding="utf-8") as output:
         for text in OPTIONS_ALLOWED + OPTIONS_REFUSED:
             changed = dict(part.split("=", 1) for part in text.split())
-            done = subprocess.run(["sh", ROOT / "tools/build/check-options.sh"], timeout=60,
+            done = subprocess.run([ROOT / "tools/build/options.py"], timeout=60,
                                   capture_output=True, text=True, check=False,
                                   env={**os.environ, **OPTIONS, **changed})
             output.write(f"{text or '(defaults)'}: {done.returncode} {done.stderr}\n")
