@@ -63,8 +63,8 @@ GOALS := $(or $(MAKECMDGOALS),help)
 UNLOCKED := help kernels check-matrix machines try gdb check-debug check-host check-fresh options \
 	dkms dist uninstall pictures spec-appendix
 # Those that know another processor than this machine's.
-CROSSED_GOALS := run shell try check build deps qemu kernel module lib tools initramfs tests-image \
-	unit guest conformance check-matrix clean distclean help
+CROSSED_GOALS := run shell try check check-all build deps qemu kernel module lib tools initramfs \
+	tests-image unit guest conformance check-matrix clean distclean help
 # `make try` and `make gdb` have a KERNEL of their own (try.py).
 SELECTED := $(if $(filter-out try gdb,$(GOALS)),$(filter-out debian,$(call typed,KERNEL)))
 $(if $(CROSSED),$(if $(SELECTED),$(error t3: KERNEL selects one of Debian's kernels for amd64; \
@@ -82,10 +82,10 @@ K := $(if $(filter kernel kernel-%,$(T3_KERNEL)),$B,$B/linux-$(T3_KERNEL))
 override T3_GUEST := $(abspath $K)
 $(if $(filter $B,$K),$(eval unexport T3_GUEST),$(eval export T3_GUEST))
 # What runs for long what it has built: it gives the lock back before (by RUN).
-RUNNING := run shell check check-deb check-series debug-suites host-suite lint package unit spec \
-	qtest guest conformance conformance-native conformance-qtest loop examples cluster cluster-wide \
-	fuzz coverage mutants mutants-core mutants-libt3 soak soak-jobs soak-vcpus soak-nodes \
-	soak-driver boots paper bench
+RUNNING := run shell check check-all check-deb check-series debug-suites host-suite lint \
+	package unit spec qtest guest conformance conformance-native conformance-qtest loop \
+	examples cluster cluster-wide fuzz coverage mutants mutants-core mutants-libt3 soak \
+	soak-jobs soak-vcpus soak-nodes soak-driver boots paper bench
 RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED MAKEFLAGS MFLAGS;)
 # One goal's parts are built beside each other, unless the caller said -j; several goals
 # follow each other.
@@ -194,8 +194,8 @@ NATIVE := $B/conformance-native $B/conformance-native-sanitized
 GUEST_SCRIPTS := guest-init guest-root guest-batch keep-core
 
 # ------------------------------------------------------------------- targets
-.PHONY: help run shell try gdb check python kernels check-matrix machines check-debug debug-suites \
-	check-host host-suite check-fresh options deps fetch-qemu fetch-kernel install uninstall qemu \
+.PHONY: help run shell try gdb check check-all python kernels check-matrix machines check-debug \
+	debug-suites check-host host-suite check-fresh options deps fetch-qemu fetch-kernel install uninstall qemu \
 	qtest-build kernel module lib tools products initramfs tests-image checkpatch unit unit-tests \
 	uncounted-tests sanitized-tests thread-tests spec spec-tests spec-appendix model traced qtest \
 	guest guest-tests conformance conformance-native conformance-qtest loop examples programs mpi \
@@ -274,15 +274,17 @@ NEEDS := $(foreach suite,lint python qtest conformance-native unit-uncounted uni
 	unit-threads spec coverage fuzz,$(NEEDS_$(suite)))
 
 #: make check   lint, unit and spec tests and their coverage, a short fuzz run, qtest,
-#:              conformance, guest, hot-plug, migration and end-to-end runs
+#:              conformance, guest and end-to-end runs, the tool and Python
+#: make check-all  these, hot-plug, migration, several VMs, Open MPI, programs, packages, pages'
+#:              commands and the rest of tests/suites.md, in one run
 #:                KERNEL=7.3          what boots a VM, with that kernel: see make kernels
 #:                ACCEL=kvm           what boots a VM, run by KVM; ACCEL=tcg (the default)
 #:                                    translates. For each goal that boots a VM; auto is kvm
 #:                                    where it works
 #:                SUITES='unit-sanitized tool'  only these; check.py --help names them all
-check: build tests-image $(if $(CROSSED),unit-tests,$K/mpi.img traced) \
+check check-all: build tests-image $(if $(CROSSED),unit-tests,$K/mpi.img traced) \
 		$(if $(SUITES),$(foreach suite,$(SUITES),$(NEEDS_$(suite))),$(NEEDS))
-	@$(RUN) $(STAGE)check.py $(SUITES)
+	@$(RUN) $(STAGE)check.py $(or $(SUITES),$(if $(filter %-all,$@),--all))
 
 #:                QEMU=10.2           the device in another QEMU, for each goal that needs one
 #: make kernels        the kernels that the mirror offers, and those in the cache. KERNEL=7.3, or
@@ -315,7 +317,8 @@ check-host:
 host-suite: qtest-build
 	@$(RUN) $(STAGE)check.py host
 
-#: make check-fresh   make run and make check on a Debian that is installed for it: RELEASE=trixie
+#: make check-fresh   make run and make check-all on a Debian that is installed for it:
+#:                RELEASE=trixie      or bookworm
 check-fresh:
 	@$(STAGE)check-fresh.sh
 

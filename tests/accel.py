@@ -239,6 +239,19 @@ def suites_under_kvm():
     check(set(suites.NOT_UNDER_KVM) <= set(names), "what is skipped is counted", names)
 
 
+def suites_that_check_leaves_are_in_the_page():
+    """tests/suites.md has a table of those of make check, and one of those of make check-all alone."""
+    page = (ROOT / "tests/suites.md").read_text()
+    first, _, second = page.partition("\n## make check-all\n")
+    tables = [set(re.findall(r"^\| `([\w-]+)` \|", part, re.M)) for part in (first, second)]
+    wanted = [set(suites.SUITES) - set(suites.LATER), set(suites.LATER)]
+    check(tables == wanted, "the page's suites", [one ^ other for one, other in zip(tables, wanted)])
+    with mock.patch.object(sys, "argv", ["check.py"]):
+        check(set(suites.arguments()[1]) == wanted[0], "make check's")
+    with mock.patch.object(sys, "argv", ["check.py", "--all"]):
+        check(suites.arguments()[1] == list(suites.SUITES), "make check-all's")
+
+
 def translator_suites_are_skipped():
     """With the reason on stdout, and a count."""
     ran = suites.Result("patching", suites.PASS, None)
@@ -342,6 +355,7 @@ def an_empty_suite_is_a_failure():
 TESTS = [selector, bad_selectors, missing_device, missing_rights, other_processor,
          guest_does_not_run, guest_halts, make_says_it_before_it_builds, probe_decides,
          run_says_its_accelerator, default_is_tcg, suites_under_kvm,
+         suites_that_check_leaves_are_in_the_page,
          translator_suites_are_skipped, parts_run_beside_each_other,
          one_more_runs_beside_the_others, the_place_for_those_that_wait_begins_with_them,
          those_that_build_come_last, an_empty_suite_is_a_failure]

@@ -448,13 +448,13 @@ def fresh_runs_end_clean():
         small_machine(place / "small")
         env = {"RELEASE": "bookworm", "T3_BUILD": str(place), "T3_CACHE": str(place / "c")}
         make = place / "small/bin/make"
-        for text, status, said in (("true", 0, "^made check$"), ('test "$1" = run', 1, "^t3: make check failed on a fresh"
+        for text, status, said in (("true", 0, "^made check-all$"), ('test "$1" = run', 1, "^t3: make check-all failed on a fresh"
                                    "(.|\n)*the fresh bookworm stays in .*/root until")):
             make.write_text(f"#!/bin/sh\necho made $1; {text}\n")
             make.chmod(0o755)
             expect(run("bash", "-c", FRESH, env=env), status, "^made run$", said)
             check((place / "fresh/bookworm").exists() == bool(status), "the machine")
-            check((place / "log/fresh-bookworm.log").read_text() == "made run\nmade check\n", "its log")
+            check((place / "log/fresh-bookworm.log").read_text() == "made run\nmade check-all\n", "its log")
         make.write_text("#!/bin/sh\necho made $1; sleep 987654\n")
         process = subprocess.Popen(["bash", "-c", FRESH], cwd=ROOT, text=True, stdout=subprocess.PIPE,
                                    env={**os.environ, **env})
@@ -518,7 +518,9 @@ def suites_run_beside_each_other():
     passed = sum(map(int, re.findall(r"^\[(?:options|abi)\] (\d+) passed", result[1], re.M)))
     check(result[1].splitlines()[-1] == f"{passed} passed, 0 failed", "the last line", result[1])
     for words, said in ((("-j", "0"), "-j 0 is out of range: allowed are 1 to 64"),
-                        (("-j", "x"), "invalid int value"), (("nothing",), "no suite 'nothing'; there are: ")):
+                        (("-j", "x"), "invalid int value"),
+                        (("--all", "options"), "--all and names of suites exclude each other"),
+                        (("nothing",), "no suite 'nothing'; there are: ")):
         expect(run(check_py, *words), 2, said)
 
 

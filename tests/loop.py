@@ -233,11 +233,11 @@ def a_program_of_tests_says_when_it_fails():
                        *[] if text is not None else [ROOT / "tests/common/main.c"],
                        f"-I{ROOT}/tests/common", *flags), 0)
         good = place / "good"
-        tap = {"CMOCKA_MESSAGE_OUTPUT": "TAP"}
+        tap, plain = {"CMOCKA_MESSAGE_OUTPUT": "TAP"}, {"CMOCKA_MESSAGE_OUTPUT": "STDOUT"}
         expect(run(good, env=tap), 0, r"ok 1 - the first one passes\nok 2 - the second one passes\n"
                "ok 3 - the first one again passes")
-        expect(run(good, env={"CMOCKA_TEST_FILTER": "none"}), 0, "Running 3 test")
-        expect(run(good, env={"T3_TEST_FILTER": "the_first*s"}), 0, "Running 2 test")
+        expect(run(good, env={**plain, "CMOCKA_TEST_FILTER": "none"}), 0, "Running 3 test")
+        expect(run(good, env={**plain, "T3_TEST_FILTER": "the_first*s"}), 0, "Running 2 test")
         expect(run(good, env={"T3_TEST_FILTER": "no*"}), 1, "there is no test 'no\\*'", "^# the second one passes$")
         for bad in ("BAD_BEGIN", "BAD_END"):
             expect(run(good, env={**tap, bad: "1"}), 1, "^not ok 2 - the second one passes", "^ok 3")

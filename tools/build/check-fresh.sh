@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Run README's two commands on a Debian machine that has nothing but git and make: a release that
-# debootstrap installs now, a clone of HEAD, an empty cache. Usage: RELEASE=trixie check-fresh.sh
+# Run README's first command and all tests on a Debian machine that has nothing but git and make: a
+# release that debootstrap installs now, a clone of HEAD, an empty cache.
+# Usage: RELEASE=trixie check-fresh.sh
 # The machine's /dev is no part of it: a test that breaks /dev breaks its own. All mounts and processes
 # are in namespaces that end with the command in them, however that ends: nothing has to be undone.
 set -euo pipefail
@@ -135,7 +136,7 @@ main() {
 	stage fresh "installed a fresh $RELEASE" install_release
 	stage fresh-clone "cloned $(tree_git rev-parse --short HEAD)" clone_head
 	: >"$LOG"
-	for goal in run check; do
+	for goal in run check-all; do
 		inside "cd t3 && make $goal" > >(tee -a "$LOG") 2>&1 8>&- ||
 			die "make $goal failed on a fresh $RELEASE: see $LOG"
 	done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Run the test suites, all of them whatever fails, and count.
 
-usage: check.py [-j N] [SUITE...]      (default: all of SUITES at the end)
+usage: check.py [-j N] [--all | SUITE...]      (default: SUITES at the end without LATER; --all: with them)
 
 A suite may be guest:PROGRAM: that one of the guest suite, in a VM of its own. N suites run at the
 same time (default: one for each processor, at most 4), and one more, first of those that mostly wait.
@@ -1175,6 +1175,12 @@ SUITES = {
                                    seconds=3 * PROGRAM_SECONDS),
 }
 
+# Those that make check leaves to make check-all: tests/suites.md has each one's seconds, and why.
+LATER = ("build", "package", "install", "dist", "model", "installed", "kernels", "cells", "overlay", "series",
+         "patching", "paper", "saved", "stuck", "debugger", "conformance-qtest", "guest-ordinary",
+         "guest-root", "guest-vcpus", "newest", "tracepoints", "hotplug", "migrate", "root", "examples",
+         "mpi", "programs", "cluster", "tutorial", "recipes")
+
 # Those that are lists of parts, which may run beside each other.
 IN_PARTS = ("guest",)
 # They build what others use, or look at the build's lock: one after the other, after all others.
@@ -1336,16 +1342,20 @@ def run_watched(wanted, jobs):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(usage="check.py [-j N] [SUITE...]", allow_abbrev=False,
+    parser = argparse.ArgumentParser(usage="check.py [-j N] [--all | SUITE...]", allow_abbrev=False,
                                      description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("-j", dest="jobs", type=int, default=min(os.cpu_count() or 1, 4),
                         help="suites at a time, 1 to 64 (default: %(default)s)")
-    parser.add_argument("suite", nargs="*", help=f"{' '.join(SUITES)} (default: these); or "
-                        f"guest:PROGRAM of tests/guest; or {' '.join(MORE_SUITES)}")
+    parser.add_argument("--all", action="store_true", help=f"also {' '.join(LATER)}")
+    parser.add_argument("suite", nargs="*", help=f"{' '.join(SUITES)} (default: these without those of --all); "
+                        f"or guest:PROGRAM of tests/guest; or {' '.join(MORE_SUITES)}")
     given = parser.parse_args()
     if not 1 <= given.jobs <= 64:
         parser.error(f"-j {given.jobs} is out of range: allowed are 1 to 64")
-    return given.jobs, list(dict.fromkeys(given.suite)) or list(SUITES)
+    if given.all and given.suite:
+        parser.error("--all and names of suites exclude each other")
+    return given.jobs, list(dict.fromkeys(given.suite)) or [name for name in SUITES
+                                                            if given.all or name not in LATER]
 
 
 def main():
