@@ -195,14 +195,15 @@ GUEST_SCRIPTS := guest-init guest-root guest-batch keep-core
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell try gdb check check-all python kernels check-matrix machines check-debug \
-	debug-suites check-host host-suite check-fresh options deps fetch-qemu fetch-kernel install uninstall qemu \
-	qtest-build kernel module lib tools products initramfs tests-image checkpatch unit unit-tests \
-	uncounted-tests sanitized-tests thread-tests spec spec-tests spec-appendix model traced qtest \
-	guest guest-tests conformance conformance-native conformance-qtest loop examples programs mpi \
-	mpi-programs cluster cluster-wide lint fuzz fuzz-build fuzz-report fuzz-corpus coverage \
-	counted-tests mutants mutants-core mutants-libt3 soak soak-jobs soak-vcpus soak-nodes \
-	soak-driver boots san-t3 series check-series format pictures paper bench build always dkms dist \
-	deb check-deb package clean distclean
+	debug-suites check-host host-suite check-fresh options deps fetch-qemu fetch-kernel \
+	install uninstall qemu qtest-build kernel module lib tools products initramfs tests-image \
+	checkpatch unit unit-tests uncounted-tests sanitized-tests thread-tests spec spec-tests \
+	spec-appendix model traced qtest guest guest-tests conformance conformance-native \
+	conformance-qtest loop examples programs mpi mpi-programs cluster cluster-wide lint fuzz \
+	fuzz-build fuzz-report fuzz-corpus coverage counted-tests mutants mutants-core \
+	mutants-libt3 soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series \
+	check-series format pictures paper bench build always dkms dist deb check-deb package \
+	clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))

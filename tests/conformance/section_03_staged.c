@@ -169,6 +169,7 @@ TEST("the largest tile is one doorbell")
 		tile[i] = i * 0x9e3779b1;
 	conf_put(s.dev->memory + staging.address, tile, sizeof(tile));
 	conf_arm(&s, 1);
+	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
 	conf_tile(&s, 0, 0, 0);
 	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
 	conf_get(s.dev->memory + s.args.buffer, got, sizeof(got));
