@@ -41,9 +41,9 @@ struct t3_operand_rule {
 	const char *name; /* in the user's struct */
 	size_t user;	  /* offset there */
 	size_t operand;	  /* offset in struct t3_command */
-	size_t rows,
-		columns; /* offsets in the user's struct of the numbers of rows and of elements */
-	size_t bytes;	 /* or 0; else a single row of so many, and no such numbers */
+	size_t rows;	  /* offset there of the number of rows */
+	size_t columns;	  /* likewise of the elements in a row */
+	size_t bytes;	  /* or 0; else a single row of so many, and no such numbers */
 	enum t3_operand_place place;
 };
 

@@ -93,7 +93,7 @@ int main(void)
 	return 0;
 }
 """
-# It stores to an aperture, and stops with the output in its memory.
+# A program that stores to an aperture, and stops with the output in its memory.
 STORES = """#include <t3.h>
 #include <stdint.h>
 

@@ -21,7 +21,7 @@ TRACEFS = pathlib.Path("/sys/kernel/tracing")
 PLACE = BUILD / "tracepoints"
 SOURCE = ROOT / "tests/tracepoints.c"
 SECONDS = 300
-# It makes most of the events. A reset of the function by debugfs makes one more.
+# This program makes most of the events. A reset of the function by debugfs makes one more.
 PROGRAM = "/run/t3/tests/test_trace"
 RESET = "/sys/kernel/debug/accel/{}/reset"
 OPTIONS = ["--ranks", "2", "--device-opts", "guest-inject=on", "--append", "iomem=relaxed"]

@@ -598,7 +598,7 @@ static void queued_body(int sock, void *arg)
 	CHECK_EQ(submit_all(fd, queue, &command, sync), SMALL_JOBS);
 	fill = command_fill(command.gemm.dst.handle, 0, 64, 1);
 	CHECK_EQ(submit_one(fd, queue, &fill, sync), 0); /* there is room for a short one */
-	/* It is the user's limit: no other file, queue or buffer gives more. */
+	/* The limit is the user's: no other file, queue or buffer gives more. */
 	fd = open_node(0);
 	CHECK_EQ(queue_create(fd, 0, &queue), 0);
 	command = product(fd, SMALL_SIDE);

@@ -450,7 +450,7 @@ TEST("the settings decide what follows a report")
 /* ------------------------------------------------------------ wrong registers */
 
 /*
- * What valgrind does: a handler sees other registers than the program had. The stand-in for
+ * As under valgrind: a handler sees other registers than the program had. The stand-in for
  * sigaction() puts a handler before the checker's that changes some of them.
  */
 static enum { SPOIL_NOTHING, SPOIL_GENERAL, SPOIL_VECTOR, SPOIL_ADDRESS } spoil;

@@ -142,5 +142,5 @@ main() {
 	done
 }
 
-# Its functions are tested apart.
+# The functions are tested apart.
 [ "${BASH_SOURCE[0]}" != "$0" ] || main

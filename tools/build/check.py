@@ -1175,7 +1175,7 @@ SUITES = {
                                    seconds=3 * PROGRAM_SECONDS),
 }
 
-# Those that make check leaves to make check-all: tests/suites.md has each one's seconds, and why.
+# Suites that make check leaves to make check-all: tests/suites.md has each one's seconds, and why.
 LATER = ("build", "package", "install", "dist", "model", "installed", "kernels", "cells", "overlay", "series",
          "patching", "paper", "saved", "stuck", "debugger", "conformance-qtest", "guest-ordinary",
          "guest-root", "guest-vcpus", "newest", "tracepoints", "hotplug", "migrate", "root", "examples",
