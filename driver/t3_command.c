@@ -63,13 +63,13 @@ int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user
 	ret = t3_check(file, &user->head, t3_command_rules);
 	if (ret)
 		return t3_refused_struct(file, ret, "drm_t3_command");
-	type = &t3_command_types[array_index_nospec(user->head.type, ARRAY_SIZE(t3_command_types))];
+	command->type = array_index_nospec(user->head.type, ARRAY_SIZE(t3_command_types));
+	type = &t3_command_types[command->type];
 	if (memchr_inv((const u8 *)user + type->size, 0, sizeof(*user) - type->size)) {
 		ret = t3_refuse(file, user, -E2BIG, head.type,
 				"a type whose struct has all bytes that are not 0");
 		return t3_refused_struct(file, ret, type->name);
 	}
-	command->type = user->head.type;
 	ret = type->decode(file, user, command);
 	if (ret)
 		return t3_refused_struct(file, ret, type->name);
