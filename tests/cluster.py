@@ -256,6 +256,11 @@ def gemm_results(command, ranks, jobs, seconds):
     return gemm_read(run(VM, *command, "sh", "-c", gemm_script(ranks, jobs), seconds=seconds))
 
 
+# Rank 2 is the first one of node 1.
+LATE = ("t3 launch --nodes -n 2 -- sh -c '[ $T3_RANK != 2 ] || exec sleep 600; "
+        "exec t3 perf --max 1K --iters 1 --timeout 40'")
+
+
 @functools.cache
 def ring():
     """In one cluster. A job that has lost a rank does not disturb the next one."""
@@ -264,6 +269,7 @@ def ring():
                        f"{PROGRAM}",
         "gemm-lost": "t3 gemm-rs --nodes --ranks 4 --kill-rank 1 --kill-step 2 --timeout 20",
         "lost": f"{PROGRAM} 3",
+        "late": LATE,
         "gemm": f"NODES=--nodes\n{gemm_script(4, TIMED_JOBS)}"})
 
 
@@ -300,6 +306,13 @@ def a_gemm_over_nodes_names_the_rank_that_ended():
 def a_rank_that_ends_is_an_error_on_both_nodes():
     expect(ring()["lost"], 0, *(rf"^node{rank // 2}: rank {rank}: all-reduce, rank {rank} \(node {rank // 2}\), "
                                 "epoch 1: .*rank 3 has ended$" for rank in range(3)))
+
+
+def a_rank_that_does_not_come_is_late_on_both_nodes():
+    """Its own node names it though its process lives; the other one says why its ranks ended."""
+    expect(ring()["late"], 1, "^node1: t3: rank 2 is late: rank 3 gave up because of it$",
+           *(rf"^node{rank // 2}: t3: rank {rank} ended with status 1, because rank 2 was late$"
+             for rank in (0, 1, 3)))
 
 
 # A node's job ends with that of the other node, so there may be none to kill.
@@ -374,7 +387,8 @@ def an_mpi_job_spans_the_nodes():
 TESTS = [nodes_reach_each_other_by_name, collectives_run_over_two_nodes,
          collectives_of_a_full_fabric_are_hierarchical,
          a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm, a_gemm_over_nodes_names_the_rank_that_ended,
-         a_rank_that_ends_is_an_error_on_both_nodes, the_tool_looks_at_all_nodes, one_timeline_has_all_nodes, nodes_may_have_fabrics_of_their_own,
+         a_rank_that_ends_is_an_error_on_both_nodes, a_rank_that_does_not_come_is_late_on_both_nodes,
+         the_tool_looks_at_all_nodes, one_timeline_has_all_nodes, nodes_may_have_fabrics_of_their_own,
          the_administrator_may_forbid_keys, a_failure_ends_the_other_nodes,
          a_node_that_hangs_meets_the_timeout, a_killed_cluster_leaves_no_process,
          sigterm_ends_all_nodes, mpirun_starts_nodes, srun_starts_nodes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which COPY, FILL and UPDATE commands are accepted, by their fields alone.
+ * Which COPY, FILL and UPDATE commands are accepted of a file that has one buffer of device memory.
  */
 #include "t3_kunit.h"
 
@@ -43,32 +43,49 @@ static const struct t3_copy_case t3_copy_shapes[] = {
 	T3_COPY_CASE(false, 1, 8, .src.pitch = 8), /* of one row */
 	T3_COPY_CASE(false, 2, 8, .dst.handle = 0), /* without a pitch */
 	T3_COPY_CASE(false, 2, 8, .src.pitch = 8, .dst.pitch = 7),
-	T3_COPY_CASE(true, 2, 8, .src.pitch = 8, .dst.pitch = U64_MAX),
+	T3_COPY_CASE(true, 2, 8, .src.pitch = 8, .dst.pitch = SZ_1G),
+	T3_COPY_CASE(false, 2, 8, .src.pitch = 8, .dst.pitch = U64_MAX),
+	T3_COPY_CASE(false, 1, 8, .src.offset = SZ_2G - 7),
+	T3_COPY_CASE(false, 1, 8, .dst.offset = U64_MAX),
 	T3_FILL_CASE(true, 1, T3_MAX_COPY_BYTES, .pattern = 0),
 	T3_FILL_CASE(false, 1, T3_MAX_COPY_BYTES + 1, .pattern = 0),
 	/* 2^32 bytes */
 	T3_FILL_CASE(false, BIT(16), BIT(16), .dst.pitch = BIT(16)),
 };
 
-static bool t3_copy_test_valid(const union drm_t3_any_command *user)
+static void t3_copy_test_end(void *file)
 {
-	switch (user->head.type) {
-	case DRM_T3_COMMAND_COPY:
-		return !t3_copy_check(NULL, &user->copy);
-	case DRM_T3_COMMAND_FILL:
-		return !t3_fill_check(NULL, &user->fill);
-	default:
-		return !t3_update_check(NULL, &user->update);
-	}
+	idr_destroy(&((struct drm_file *)file)->object_idr);
+}
+
+/* Its handle 0 is a buffer of 2 GiB, of which there is no memory. */
+static struct drm_file *t3_copy_test_file(struct kunit *test)
+{
+	struct drm_file *file = t3_kunit_zalloc(test, sizeof(*file));
+	struct t3_bo *bo = t3_kunit_zalloc(test, sizeof(*bo));
+
+	bo->kind = T3_BO_DEVICE;
+	bo->base.size = SZ_2G;
+	kref_init(&bo->base.refcount);
+	spin_lock_init(&file->table_lock);
+	idr_init(&file->object_idr);
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, t3_copy_test_end, file), 0);
+	KUNIT_ASSERT_EQ(test, idr_alloc(&file->object_idr, &bo->base, 0, 1, GFP_KERNEL), 0);
+	return file;
 }
 
 static void t3_copy_test_fields(struct kunit *test)
 {
-	u32 i;
+	struct drm_file *file = t3_copy_test_file(test);
+	const struct t3_copy_case *c;
 
-	for (i = 0; i < ARRAY_SIZE(t3_copy_shapes); i++)
-		KUNIT_EXPECT_EQ_MSG(test, t3_copy_test_valid(&t3_copy_shapes[i].user),
-				    t3_copy_shapes[i].valid, "%s", t3_copy_shapes[i].what);
+	for (c = t3_copy_shapes; c < t3_copy_shapes + ARRAY_SIZE(t3_copy_shapes); c++) {
+		struct t3_command command = {};
+		int ret = t3_command_parse(file, &c->user, &command, 1);
+
+		KUNIT_EXPECT_EQ_MSG(test, ret, c->valid ? 0 : -EINVAL, "%s", c->what);
+		t3_command_put(&command);
+	}
 }
 
 static struct kunit_case t3_copy_cases[] = {
