@@ -118,6 +118,12 @@ static struct t3_record *t3_record_find(struct t3_refusals *refusals)
 	return NULL;
 }
 
+/* A record whose ioctl has not returned is given away last: what it names cannot be said again. */
+static bool t3_record_goes_before(const struct t3_record *a, const struct t3_record *b)
+{
+	return a->pending == b->pending ? a->serial < b->serial : b->pending;
+}
+
 /* Begins the thread's record anew; without one, in the place of the oldest. */
 static struct t3_record *t3_record_begin(struct t3_refusals *refusals, int error,
 					 const struct t3_site *site)
@@ -128,7 +134,7 @@ static struct t3_record *t3_record_begin(struct t3_refusals *refusals, int error
 	if (!record) {
 		record = &refusals->records[0];
 		for (i = 1; i < T3_REFUSALS; i++)
-			if (refusals->records[i].serial < record->serial)
+			if (t3_record_goes_before(&refusals->records[i], record))
 				record = &refusals->records[i];
 	}
 	*record = (struct t3_record){
@@ -485,3 +491,7 @@ void t3_refusals_free(struct t3_refusals *refusals)
 {
 	kfree(refusals);
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_refuse_test.c"
+#endif

@@ -417,6 +417,7 @@ struct drm_t3_counters {
  * returns -ENODATA. Errors with which a wait ends are no refusals: -EINTR, -ETIME, -ETIMEDOUT.
  *
  * A thread never gets another thread's refusal. An open file has those of its last 16 threads.
+ * Where more are refused at the same time, the answer of one may have an empty @field.
  *
  * struct_name and field are names of this header or of drm.h. "dst.pitch" is a member of the
  * member dst. In an array, index says which element, and struct_name is the element's struct, if

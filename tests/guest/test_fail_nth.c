@@ -14,7 +14,6 @@
 #include "memory.h"
 #include "rows.h"
 
-#define ARG_MAX	   128u
 #define POINTS_MAX 2000u /* of failure, in one call or sequence */
 
 static void need_fail_nth(void)
@@ -96,7 +95,7 @@ static void check_failed(struct trial *t, int got, const struct snapshot *before
 static bool try_point(struct trial *t)
 {
 	const struct row *row = t->row;
-	uint8_t arg[ARG_MAX] = { 0 }, given[ARG_MAX];
+	uint8_t arg[ROW_ARG_MAX] = { 0 }, given[ROW_ARG_MAX];
 	struct snapshot before;
 	bool injected;
 	int got;
