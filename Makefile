@@ -61,7 +61,7 @@ $(if $(UNREAD),$(error $(UNREAD)))
 # for all goals but these, which build nothing themselves.
 GOALS := $(or $(MAKECMDGOALS),help)
 UNLOCKED := help kernels check-matrix machines try gdb check-debug check-host check-fresh options \
-	dkms dist uninstall pictures spec-appendix
+	dkms dist pictures spec-appendix
 # Those that know another processor than this machine's.
 CROSSED_GOALS := run shell try check check-all build deps qemu kernel module lib tools initramfs \
 	tests-image unit guest conformance check-matrix clean distclean help
@@ -179,8 +179,6 @@ LIB := $B/libt3.so $B/libt3.so.0 $B/libt3-check.so.0
 PC := $B/libt3-uninstalled.pc
 PYTHON := $B/python/t3/_abi.py
 TOOL := $B/t3
-TOOL_RPATH := $(if $(filter-out /usr/lib /usr/lib/% /lib /lib/%,$(LIBDIR)),$(shell \
-	realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)'))
 MODULE := $K/module/t3.ko
 GUEST := $(patsubst tests/%.c,$B/%,$(wildcard \
 	$(addprefix tests/guest/,test_*.c removal.c node_ranks.c)))
@@ -513,18 +511,15 @@ check-series: series qemu
 #:              and no more, installs no packages:
 #:                PREFIX=/usr/local   LIBDIR, BINDIR, INCLUDEDIR, DATADIR, MANDIR lie in it
 #:                DESTDIR=DIR         before all of them, for packages; needs no root
-install: | deps
-	@T3_RPATH='$(TOOL_RPATH)' $(STAGE)native.sh native installation
-	@$(STAGE)install.sh install $B/native/tools/t3/t3-installed $(VERSION)
-uninstall:
-	@$(STAGE)install.sh uninstall t3 $(VERSION)
+install uninstall:
+	@$(STAGE)install.py $@
 
 # A bare machine has no Python yet: there the packages come first.
 options:
 	@[ ! -x /usr/bin/python3 ] || $(STAGE)options.py
 # Wrong options end a run before anything is installed.
 deps: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)
-	@$(STAGE)$(if $(filter-out install,$(MAKECMDGOALS)),deps.sh $(T3_PACKAGES),install.sh needs)
+	@$(STAGE)deps.sh $(T3_PACKAGES)
 	@$(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),$(STAGE)options.py)
 	@$(if $(CROSSED)$(T3_HOST),$(STAGE)sysroot.sh)
 # What is fetched by apt needs no package, so it is fetched while those are installed.

@@ -4,7 +4,8 @@
 # new, when it has moved, and when options, sources or packages have changed: what is compiled stays.
 # Usage: native.sh FOLDER TARGET..., where FOLDER is native, sanitized, threads or fuzzing,
 # or native.sh PRODUCT, such as unit/test_core_queue.
-# T3_RPATH: where the installed t3 looks for libt3. V=1 shows whole commands.
+# T3_DIRECTORIES: Meson's options of where things are installed, if they change. V=1 shows whole
+# commands.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -61,6 +62,8 @@ configuration() {
 	pkg-config --modversion libdrm libpci jansson ncurses cmocka ompi-c 2>&1 || true
 	cd "$T3_ROOT"
 	find libt3 tools/t3 qemu-device/core tests -name '*.c' | sort
+	grep -H '^\.Nm' libt3/man/*
+	ls libt3/t3*.h
 }
 
 # Objects stay: ninja knows by its log with which command each was made.
@@ -68,8 +71,8 @@ configure() {
 	local dir=$1
 
 	rm -rf "$dir/.configuration" "$dir/build.ninja" "$dir/meson-private" "$dir/meson-info"
-	# shellcheck disable=SC2086 # one word per option
-	meson setup $options -Drpath="$(cat "$dir/.rpath" 2>/dev/null)" "$dir" "$T3_ROOT"
+	# shellcheck disable=SC2046,SC2086 # one word per option
+	meson setup $options $(cat "$dir/.directories" 2>/dev/null) "$dir" "$T3_ROOT"
 }
 
 configure_if_changed() {
@@ -80,9 +83,10 @@ configure_if_changed() {
 		stage "meson-${dir##*/}" "configured ${dir##*/}" configure "$dir"
 		echo "$wanted" >"$dir/.configuration"
 	fi
-	if [ -n "${T3_RPATH+set}" ] && [ "$T3_RPATH" != "$(cat "$dir/.rpath" 2>/dev/null)" ]; then
-		meson configure "$dir" -Drpath="$T3_RPATH"
-		echo "$T3_RPATH" >"$dir/.rpath"
+	if [ -n "${T3_DIRECTORIES:-}" ] && ! grep -qxF -e "$T3_DIRECTORIES" "$dir/.directories" 2>/dev/null; then
+		# shellcheck disable=SC2086 # one word per option
+		meson configure "$dir" $T3_DIRECTORIES
+		echo "$T3_DIRECTORIES" >"$dir/.directories"
 	fi
 }
 
