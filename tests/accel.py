@@ -18,13 +18,11 @@ from unittest import mock
 
 import loop
 from build import folder
-from loop import ROOT, Skip, check, expect, run
+from loop import ROOT, Skip, check, expect, make_shows, run, sentences
 
 sys.path[:0] = [str(ROOT / "tools/vm"), str(ROOT / "tools/build")]
 import check as suites  # pylint: disable=wrong-import-position
 import vm_kvm  # pylint: disable=wrong-import-position
-
-SHOW = "echo '$(info [$(T3_ACCEL)])' | make -s -f Makefile -f - help"
 
 
 # --- make's option -----------------------------------------------------------
@@ -32,11 +30,10 @@ SHOW = "echo '$(info [$(T3_ACCEL)])' | make -s -f Makefile -f - help"
 def selector():
     """The command line decides, then T3_ACCEL of the caller, then tcg. ACCEL of an environment may
     be anything."""
-    for before, after, taken in (("", "", "tcg"), ("ACCEL=kvm", "", "tcg"), ("", "ACCEL=", "tcg"),
-                                 ("T3_ACCEL=auto", "", "auto"), ("", "ACCEL=auto", "auto"),
-                                 ("T3_ACCEL=auto", "ACCEL=tcg", "tcg")):
-        expect(run("bash", "-c", f"export {before or 'A=b'}; {SHOW} {after}", env={"T3_ACCEL": ""}), 0,
-               rf"^\[{taken}\]$")
+    for before, after, taken in (({}, [], "tcg"), ({"ACCEL": "kvm"}, [], "tcg"), ({}, ["ACCEL="], "tcg"),
+                                 ({"T3_ACCEL": "auto"}, [], "auto"), ({}, ["ACCEL=auto"], "auto"),
+                                 ({"T3_ACCEL": "auto"}, ["ACCEL=tcg"], "tcg")):
+        expect(make_shows("run['T3_ACCEL']", *after, env={"T3_ACCEL": "", **before}), 0, rf"^{taken}$")
 
 
 def bad_selectors():
@@ -45,7 +42,7 @@ def bad_selectors():
         for goal in ("run", "check", "try"):
             result = run("make", "-s", goal, f"ACCEL={word}", env={"T3_ACCEL": ""})
             expect(result, 2, "ACCEL must be tcg, kvm or auto; got '" + re.escape(word))
-            check(len(result[2].splitlines()) == 1, "one sentence", result[2])
+            check(len(sentences(result)) == 1, "one sentence", result[2])
     expect(run("tools/vm/t3-vm", "accel", env={"T3_ACCEL": "xen"}), 126,
            "^t3-vm: T3_ACCEL must be tcg, kvm or auto; got 'xen'$")
 
@@ -126,7 +123,7 @@ def make_says_it_before_it_builds():
             result = run(*hidden, "make", "-s", goal, "ACCEL=kvm", "CMD=true",
                          env={"T3_BUILD": str(place / "build"), "T3_LOCKED": ""})
             expect(result, 2, r"t3: ACCEL=kvm needs a KVM that runs guests: .*/dev/kvm")
-            check(len(result[2].splitlines()) == 1, "one sentence", result[2])
+            check(len(sentences(result)) == 1, "one sentence", result[2])
         check(not (place / "build").exists(), "it has built something")
 
 
@@ -233,8 +230,7 @@ def default_is_tcg():
 
 def suites_under_kvm():
     """make check ACCEL=kvm runs suites that there are, and all but the tcg-only ones count."""
-    planned = run("bash", "-c", "echo '$(info [$(ACCELERATED)])' | make -s -f Makefile -f - help")[1]
-    names = re.search(r"^\[(.*)\]$", planned, re.M)[1].split()
+    names = make_shows("*make.chosen_suites(run)", "ACCEL=kvm")[1].split()
     check(len(names) > 5 and set(names) <= set(suites.SUITES), "suites", names)
     check(set(suites.NOT_UNDER_KVM) <= set(names), "what is skipped is counted", names)
 

@@ -20,7 +20,7 @@ import tempfile
 import time
 
 import loop
-from loop import BUILD, ROOT, Skip, check, expect, run
+from loop import BUILD, ROOT, Skip, check, expect, make_shows, run, sentences
 
 sys.path.insert(0, str(ROOT / "tools/build"))
 import dev_watch  # pylint: disable=wrong-import-position
@@ -244,11 +244,9 @@ def qemu_selector():
                    0, rf"^1:{re.escape(fitting)}\+ds-1$")
         expect(run("bash", "-c", SELECT, env={"T3_QEMU": "11.1", "T3_CACHE": str(place),
                                               "T3_BUILD": str(place / "b")}), 0, r"^$")
-    show = "echo '$(info [$(T3_QEMU)])' | make -s -f Makefile -f - help"
-    for before, after, taken in (("QEMU=10.2", "", "10.2"), ("QEMU=/usr/bin/qemu", "", ""),
-                                 ("", "QEMU=10.2.2", "10.2.2"), ("", "QEMU=ten", "ten")):
-        expect(run("bash", "-c", f"export {before}; {show} {after}",
-                   env={"T3_QEMU": ""}), 0, rf"^\[{taken}\]$")
+    for before, after, taken in (({"QEMU": "10.2"}, [], "10.2"), ({"QEMU": "/usr/bin/qemu"}, [], ""),
+                                 ({}, ["QEMU=10.2.2"], "10.2.2"), ({}, ["QEMU=ten"], "ten")):
+        expect(make_shows("run['T3_QEMU']", *after, env={"T3_QEMU": "", **before}), 0, rf"^{taken}$")
 
 
 # (arguments of make, its sentence)
@@ -266,13 +264,12 @@ def arch_selector():
     its own. Any other one is refused, before anything is built."""
     for arguments, sentence in WRONG_ARCH:
         expect(run("bash", "-c", f"make {arguments}", env={"T3_ARCH": ""}), 2, sentence)
-    show = ("echo '$(info [$(T3_ARCH) $(B) $(K) $(T3_KERNEL) $(T3_PACKAGES)])' | "
-            "make -s -f Makefile -f - help T3_BUILD=.build ")
-    own = r"^\[arm64 \.build/arm64 \.build/arm64 kernel-arm64 arm64 run try\]$"
-    usual = r"^\[amd64 \.build \.build kernel "
-    for arguments, wanted in (("ARCH=arm64", own), ("ARCH=amd64", usual), ("", usual),
-                              ("ARCH=arm64 T3_BUILD=.build/arm64", own)):
-        expect(run("bash", "-c", show + arguments, env={"T3_ARCH": "", "ARCH": "mips"}), 0, wanted)
+    show = "run['T3_ARCH'], run.build, run.guest, run['T3_KERNEL'], *make.package_sets(run)"
+    own = rf"^arm64 {ROOT}/.build/arm64 {ROOT}/.build/arm64 kernel-arm64 arm64 run try$"
+    usual = rf"^amd64 {ROOT}/.build {ROOT}/.build kernel check$"
+    for arguments, wanted in ((["ARCH=arm64"], own), (["ARCH=amd64"], usual), ([], usual),
+                              (["ARCH=arm64", "T3_BUILD=.build/arm64"], own)):
+        expect(make_shows(show, "T3_BUILD=.build", *arguments, env={"T3_ARCH": "", "ARCH": "mips", "T3_KERNEL": ""}), 0, wanted)
 
 
 def arch_of_a_folder():
@@ -364,15 +361,16 @@ def strange_paths():
         for name in [*REFUSED, "a.b-c_d+e=f@g~h"]:
             tree = place / name
             tree.mkdir()
-            (tree / "tools/packaging").mkdir(parents=True)
-            for file in ("Makefile", "tools/packaging/VERSION"):
+            for folder_of_files in ("tools/packaging", "tools/build"):
+                (tree / folder_of_files).mkdir(parents=True)
+            for file in ("Makefile", "tools/packaging/VERSION", "tools/build/make.py", "tools/build/options.py"):
                 shutil.copy(ROOT / file, tree / file)
             result = run("make", "--no-print-directory", "-C", tree, "help")
             if name not in REFUSED:
                 expect(result, 0, "^make run ")
                 continue
             expect(result, 2, "the path of the tree, T3_BUILD or T3_CACHE has a blank or another")
-            check(len(result[2].splitlines()) == 1, "more than one message", result[2])
+            check(len(sentences(result)) == 1, "more than one message", result[2])
         expect(run("make", f"T3_BUILD={place}/x y", "help"), 2, "has a blank or another")
         expect(run("make", f"T3_CACHE={place}/x y", "help"), 2, "has a blank or another")
 
@@ -650,15 +648,96 @@ def unread_variables_are_refused():
                         ("KERNL=7.3", "KERNEL"), ("GDB_COMMAND=x", "GDB_COMMANDS"), ("FOO=", "")):
         name = given.partition("=")[0]
         for goal in ("run", "try", "help"):
-            result = run("make", "-n", goal, given)
+            result = run("make", "-s", goal, given)
             expect(result, 2, f"nothing here reads the variable '{name}'" +
                    (f"; did you mean {near}\\?" if near else "\\?") + " `make help` lists")
-            check(len(result[2].splitlines()) == 1 and not result[1], "one sentence", result)
+            check(len(sentences(result)) == 1 and not result[1], "one sentence", result)
     expect(run("make", "-n", "help", "x';y;'=1"), 2, "nothing here reads the variable")
     for given in ("V=1", "CC=gcc", "CFLAGS=-O1", "LDFLAGS=-s", "RANKS=8", "CMD=t3 list", "T3_JOBS=1", "T3_WIDE=2x4",
                   "DESTDIR=/x", "VM_OPTIONS=--iommu"):
         expect(run("make", "-n", "help", given), 0)
     expect(run("make", "-n", "help", "OUTER=1", env={"MAKELEVEL": "1"}), 0)
+
+
+# A script of the build that notes its call, and whether make has the folder's lock then.
+NOTES = r"""#!/bin/sh
+flock -n .build/.lock true && lock=free || lock=held
+echo "$(basename "$0") $* $lock" >>calls
+[ "$(basename "$0")" != "$FAILS" ] || exit 3
+[ "$(basename "$0")" != "$WAITS" ] || { echo waits; exec sleep 600; }
+"""
+
+
+@contextlib.contextmanager
+def tree_of_notes():
+    """A tree in which make's scripts do nothing."""
+    with folder() as place:
+        for name in ("tools/build", "tools/packaging", "tools/vm"):
+            (place / name).mkdir(parents=True)
+        for name in ("Makefile", "tools/packaging/VERSION", "tools/build/make.py", "tools/build/options.py"):
+            shutil.copy(ROOT / name, place / name)
+        shutil.copytree(ROOT / "libt3", place / "libt3")
+        for name in ("build/deps.sh", "build/qemu.sh", "build/kernel.sh", "build/module.sh", "build/native.sh",
+                     "build/initramfs.sh", "build/check.py", "vm/t3-vm"):
+            (place / "tools" / name).write_text(NOTES)
+            (place / "tools" / name).chmod(0o755)
+        yield place
+
+
+def calls_of(place, *arguments, status=0, **env):
+    """What make calls there: [(script and arguments, lock)]."""
+    result = run("env", "-C", place, "make", *arguments, env={"T3_BUILD": ".build", "T3_GUEST": "", "T3_KERNEL": "", **env})
+    expect(result, status)
+    lines = (place / "calls").read_text().splitlines()
+    (place / "calls").unlink()
+    return [tuple(line.rsplit(" ", 1)) for line in lines], result
+
+
+def steps_come_in_order():
+    """Each one after all that it needs, once, under the lock; what runs then is not. Goals follow each other."""
+    needs = [("deps.sh run", "kernel.sh "), ("kernel.sh fetch", "kernel.sh "), ("kernel.sh ", "module.sh "),
+             ("qemu.sh fetch", "qemu.sh "), ("deps.sh run", "native.sh native lib tools/t3/t3")]
+    with tree_of_notes() as place:
+        found, _ = calls_of(place, "run", "RANKS=8")
+        names = [name for name, _ in found]
+        check(all(names.index(one) < names.index(other) for one, other in needs), "the order", found)
+        check(len(set(names)) == len(names) == 10 and names[-2].startswith("initramfs.sh image"), "each once", found)
+        check(re.match("t3-vm run --ranks 8 .*/initramfs.img .* t3 gemm-rs --timed --ranks 8 ", names[-1]), "the run", found)
+        check([lock for _, lock in found] == ["held"] * 9 + ["free"], "the lock", found)
+        found, _ = calls_of(place, "-j4", "module", "spec", "qemu")
+        goals = [name for name, _ in found if name in ("module.sh ", "native.sh sanitized spec-tests", "check.py spec", "qemu.sh ")]
+        check(goals == ["module.sh ", "native.sh sanitized spec-tests", "check.py spec", "qemu.sh "], "goals", found)
+
+
+def a_failure_ends_make():
+    """Nothing that needs the step follows, and nothing runs. An unknown goal is refused."""
+    with tree_of_notes() as place:
+        found, _ = calls_of(place, "run", status=2, FAILS="module.sh")
+        check(not any(name.startswith(("initramfs.sh image", "t3-vm")) for name, _ in found), "what followed", found)
+        found, _ = calls_of(place, "spec", "run", status=2, FAILS="check.py")
+        check(found[-1] == ("check.py spec", "free"), "a goal followed", found)
+        for goal in ("nothing", "../x", ".build/../x", "Makefile"):
+            result = run("env", "-C", place, "make", goal, env={"T3_BUILD": ".build"})
+            expect(result, 2, f"^t3: there is no target '{goal}': `make help` lists them$")
+            check(len(sentences(result)) == 1 and not (place / "calls").exists(), "one sentence", result)
+
+
+def an_interrupt_ends_make():
+    """By Ctrl-C, which all processes of a terminal get, or by a signal to make alone. The lock is free then."""
+    with tree_of_notes() as place:
+        for number, end in ((signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)):
+            env = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS", "T3_"))}
+            with subprocess.Popen(["make", "run"], cwd=place, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  start_new_session=True, env={**env, "WAITS": "module.sh"}, preexec_fn=lambda: signal.signal(
+                                      signal.SIGINT, signal.SIG_DFL)) as make:
+                check(make.stdout.readline() == "waits\n", "it begins")
+                end(make.pid, number)
+                make.stderr.read()
+                check(make.wait(loop.SECONDS) != 0, "status", make.returncode)
+            text = (place / "calls").read_text()
+            check("module.sh" in text and "initramfs.sh image" not in text and "t3-vm" not in text, "what followed", text)
+            (place / "calls").unlink()
+            expect(run("flock", "-n", place / ".build/.lock", "true"), 0)
 
 
 # --- tests/new ---------------------------------------------------------------
@@ -776,7 +855,7 @@ def tests_without_a_sentence_do_not_build():
             expect(run(*command), 1, "error: static assertion failed: .*the name of a test must be a sentence")
 
 
-TESTS = [unread_variables_are_refused, strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, failures_show_their_log,
+TESTS = [unread_variables_are_refused, steps_come_in_order, a_failure_ends_make, an_interrupt_ends_make, strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, failures_show_their_log,
          fresh_releases, fresh_machine_is_apart, fresh_runs_end_clean,
          results_have_lines_of_their_own, changes_of_dev_are_noticed, a_run_in_which_dev_changes_fails,
          surroundings_change_nothing,

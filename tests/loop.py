@@ -90,6 +90,20 @@ def expect(result, status, *texts):
         check(re.search(text, output, re.M), f"no '{text}' in", output)
 
 
+def sentences(result):
+    """Lines on stderr, but for make's own that its one recipe has failed."""
+    return [line for line in result[2].splitlines() if not line.startswith("make: *** [Makefile:")]
+
+
+SHOW = r"""printf 'help:\n\t+@PYTHONPATH=tools/build python3 -B -c "$$SHOW"\n' | make -s -f - help "$@" """
+
+
+def make_shows(expression, *arguments, env=None):
+    """(status, stdout, stderr), with the expression's value for make.py's `run`, given these arguments."""
+    show = f"import os, make; run = make.Run(dict(os.environ), ['help']); print({expression})"
+    return run("bash", "-c", SHOW, "sh", *arguments, env={**(env or {}), "SHOW": show})
+
+
 def run_folder(name):
     return BUILD / "run" / name
 

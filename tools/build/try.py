@@ -158,7 +158,7 @@ def build(action, folder, programs):
         image = folder / "try.img"
     jobs = os.environ.get("T3_JOBS", "2")
     return subprocess.run(
-        ["make", "--no-print-directory", "-C", ROOT, f"-j{jobs}", "-Otarget", "qemu", image,
+        ["make", "--no-print-directory", "-C", ROOT, f"-j{jobs}", image,
          f"TRY_PROGRAMS={names}", f"T3_PACKAGES={' '.join(package_sets(action))}"], env={**os.environ, "MAKEFLAGS": make_flags()},
         stdin=subprocess.DEVNULL, check=False).returncode == 0
 

@@ -2,7 +2,7 @@
 /*
  * Collectives on any fabric of the VM. Each process can compute the input of every rank. Results
  * are checked element by element against a plain reference. A program that uses this is linked with
- * the reference arithmetic of the native tests (Makefile).
+ * the reference arithmetic of the native tests (meson.build).
  */
 #ifndef T3_GUEST_COLL_H
 #define T3_GUEST_COLL_H

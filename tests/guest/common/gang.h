@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs of the timed model on ranks of a fabric by plain ioctls, and the same run in this process. A
- * program that uses this is linked with the core and the simulator (Makefile).
+ * program that uses this is linked with the core and the simulator (meson.build).
  */
 #ifndef T3_GUEST_GANG_H
 #define T3_GUEST_GANG_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events of a link or a space, for a model that must be able to do the same (tests/follow.py).
- * Programs that are linked with SPY of the Makefile append them to a file, one run after the other.
+ * Programs that tests/model/meson.build links append them to a file, one run after the other.
  */
 #ifndef T3_TEST_SPY_H
 #define T3_TEST_SPY_H
