@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""tools/build/counts.py on small trees of driver sources; TAP on stdout.
+"""tests/lint/counts.py on small trees of driver sources; TAP on stdout.
 
 usage: counts.py [NAME...]     (default: all tests)
 """
@@ -22,7 +22,7 @@ def counts(files):
         (folder / "driver").mkdir()
         for name, text in files.items():
             (folder / "driver" / name).write_text(text)
-        status, out, error = run(sys.executable, ROOT / "tools/build/counts.py", "--json",
+        status, out, error = run(sys.executable, ROOT / "tests/lint/counts.py", "--json",
                                  "--root", folder, "driver")
         check(status == 0 and not error, f"status {status}", error)
         return json.loads(out)["rooms"]["driver"]
@@ -82,7 +82,7 @@ def pronouns_begin_comments():
 
 
 def rooms_have_names():
-    status, _, error = run(sys.executable, ROOT / "tools/build/counts.py", "attic")
+    status, _, error = run(sys.executable, ROOT / "tests/lint/counts.py", "attic")
     check(status == 2 and "no such room: attic" in error, f"status {status}", error)
 
 

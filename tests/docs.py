@@ -23,7 +23,7 @@ def docs(text, name, *options):
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / name
         page.write_text(text, encoding="utf-8")
-        status, out, error = run(sys.executable, ROOT / "tools/build/docs.py", *options, page)
+        status, out, error = run(sys.executable, ROOT / "tests/lint/docs.py", *options, page)
         check(not error and status == (1 if out else 0), f"docs.py ended with {status}", error)
         return out.replace(f"{page}:", ""), page.read_text(encoding="utf-8")
 

@@ -52,7 +52,7 @@ def findings(changes, remove=None):
         built(folder, {**HOUSE, **changes})
         if remove:
             (folder / remove).unlink()
-        status, out, error = run(sys.executable, ROOT / "tools/build/rooms.py", folder / "house",
+        status, out, error = run(sys.executable, ROOT / "tests/lint/rooms.py", folder / "house",
                                  folder / "objects")
         check(not error and status == (1 if out else 0), f"status {status}", error + out)
         return out.replace(f"{folder}/", "").splitlines()

@@ -42,7 +42,7 @@ BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))  # what depends on the kernel
 LOGS = GUEST / "log"
 VM = ROOT / "tools/vm/t3-vm"
-LINT = ROOT / "tools/build/lint.sh"
+LINT = ROOT / "tests/lint/lint.sh"
 IS_ARM64 = os.environ.get("T3_ARCH") == "arm64"
 
 

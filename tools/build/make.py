@@ -707,9 +707,9 @@ TARGETS = {
     #: make bench   how fast the timed model and the devices in a VM are on this host
     "bench": ("build qtest-build", runs("tests/bench.py")),
     #: make pictures   the SVG pictures of the documents from their .dot sources, by graphviz
-    "pictures": ("", runs(f"{STAGE}/pictures.py")),
+    "pictures": ("", runs("tests/lint/pictures.py")),
     #: make format  clang-format on what it judges (not driver/, not uapi/)
-    "format": ("deps", makes(f"{STAGE}/lint.sh", "--format")),
+    "format": ("deps", makes("tests/lint/lint.sh", "--format")),
     #: make python  the Python package t3 in .build/python, for PYTHONPATH: libt3/python/README.md
     "python": ("python", nothing),
     #: make deps qemu kernel module lib tools initramfs   the steps, one by one

@@ -3,7 +3,7 @@
 # The lint checkers, one at a time. Usage: lint.sh CHECKER | --list | --format
 # Exits 0 when clean, 77 when there is nothing to check, else nonzero.
 set -euo pipefail
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../../tools/build/common.sh"
 cd "$T3_ROOT"
 
 CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx columns reuse headers musl core-includes shellcheck pipes python mutants rooms docs machines pictures"
@@ -307,7 +307,7 @@ lint_rooms() {
 		objects=$T3_BUILD/native/$house
 		[ "$house" != driver ] || objects=$T3_BUILD/module/driver
 		[ "$house" != qemu-device ] || objects=$T3_BUILD/qemu/obj/$house
-		python3 tools/build/rooms.py "$house" "$objects" || status=1
+		python3 tests/lint/rooms.py "$house" "$objects" || status=1
 	done
 	names_of_both || status=1
 	return $status
@@ -319,7 +319,7 @@ lint_docs() {
 	local files status=0
 
 	lint_files files '*.md'
-	python3 tools/build/docs.py "${files[@]}" || status=1
+	python3 tests/lint/docs.py "${files[@]}" || status=1
 	# A shown command of which recipes.py knows nothing would be found only after minutes.
 	tests/recipes.py --list >/dev/null || status=1
 	return $status
@@ -327,7 +327,7 @@ lint_docs() {
 
 # Each picture matches its source.
 lint_pictures() {
-	python3 tools/build/pictures.py --check
+	python3 tests/lint/pictures.py --check
 }
 
 # README's table of machines has what tests/machines.json has. tests/cells.py tests this.
