@@ -413,11 +413,13 @@ def fresh_releases():
         place = pathlib.Path(name)
         place.chmod(0o777)
         shutil.copytree(ROOT / "tools/build", place / "tools/build")
+        (place / "tests").mkdir()
+        shutil.copy2(ROOT / "tests/check-fresh.sh", place / "tests")
         expect(as_stranger(place / "tools", "env", "RELEASE=trixie", f"T3_BUILD={place}/b", f"T3_CACHE={place}/c",
-                           place / "tools/build/check-fresh.sh"), 1, "installs a Debian, and needs root for that$")
+                           place / "tests/check-fresh.sh"), 1, "installs a Debian, and needs root for that$")
 
 
-ENTER = ". tools/build/check-fresh.sh; ROOT=$1; shift; inside \"$@\""
+ENTER = ". tests/check-fresh.sh; ROOT=$1; shift; inside \"$@\""
 
 
 def small_machine(place):
@@ -432,7 +434,7 @@ def small_machine(place):
 
 
 FRESH = """
-. tools/build/check-fresh.sh
+. tests/check-fresh.sh
 install_tools() { :; }
 install_release() { cp -a "$T3_BUILD/small/." "$ROOT/"; }
 clone_head() { mkdir "$ROOT/root/t3"; }

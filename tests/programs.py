@@ -219,7 +219,7 @@ def tests_of_mpi4py():
         must(pathlib.Path(given, "runtests.py").exists(), f"{given} has no runtests.py")
         must(shlex.quote(given) == given, f"MPI4PY has a character that a shell takes for something else: {given}")
         return str(pathlib.Path(given).resolve()), None
-    done = subprocess.run([ROOT / "tools/build/mpi4py.sh"], capture_output=True, text=True, check=False)
+    done = subprocess.run([ROOT / "tests/mpi4py.sh"], capture_output=True, text=True, check=False)
     must(done.returncode in (0, 77), done.stderr)
     why = done.stderr.splitlines()[-1:]
     return (None, why[0].removeprefix("skipped: ")) if done.returncode else (done.stdout.strip(), None)

@@ -276,7 +276,7 @@ def programs_of(*patterns):
 
 def base_image(run):
     pack(run, "base", "base.img", [run.guest / "kernel.stamp", f"{STAGE}/initramfs.sh", f"{STAGE}/common.sh",
-                                   f"{STAGE}/guest-*", f"{STAGE}/keep-core"])
+                                   "tools/vm/guest/*"])
 
 
 def run_image(run):
@@ -293,7 +293,7 @@ def tests_image(run):
 def mpi_image(run):
     """For programs under Open MPI alone."""
     base = run.guest / "base.img"
-    pack(run, "mpi", "mpi.img", [base, run.guest / "module/t3.ko", f"{STAGE}/guest-mpirun", *DEVELOPMENT],
+    pack(run, "mpi", "mpi.img", [base, run.guest / "module/t3.ko", "tools/vm/guest/mpirun", *DEVELOPMENT],
          "t3", *programs_of("examples/*.c"), "mca_coll_t3.so", *programs_of("mpi/*.c"))
 
 
@@ -622,7 +622,7 @@ TARGETS = {
     "host-suite": ("qtest-build", suites("host")),
     #: make check-fresh   make run and make check-all on a Debian that is installed for it:
     #:                RELEASE=trixie      or bookworm
-    "check-fresh": ("", runs(f"{STAGE}/check-fresh.sh")),
+    "check-fresh": ("", runs("tests/check-fresh.sh")),
     #: make lint package unit spec qtest guest conformance loop model examples   those suites alone
     "lint": ("module checkpatch qemu lib tools mpi", suites("lint")),
     "package": ("kernel", suites("package")),

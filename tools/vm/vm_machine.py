@@ -174,7 +174,7 @@ def kernel_arguments(opts, accel, arm64):
 
 
 def network_args(opts):
-    """The card of one node of several. Each guest gives it an address of its own (guest-init), as all
+    """The card of one node of several. Each guest gives it an address of its own (guest/init), as all
     nodes may go on from one saved machine. Its ROM would only boot from the network."""
     socket = getattr(opts, "network", None)
     if not socket:

@@ -167,7 +167,7 @@ def mpi_environment(root):
 
 def component_environment(root):
     """Open MPI also looks in the folder of our component, where `make mpi` has made one. It looks in its
-    own ones, which its mpirun may hide otherwise, and PMIx in its own (guest-mpirun)."""
+    own ones, which its mpirun may hide otherwise, and PMIx in its own (guest/mpirun)."""
     own = f"{OWN}/lib:" if COMPONENT.exists() else ""
     found = {"OMPI_MCA_mca_base_component_path": f"{own}SYS_DEFAULT:USER_DEFAULT"}
     for folder in sorted(root.glob("usr/lib/*/pmix2/lib/pmix")):

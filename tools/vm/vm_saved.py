@@ -2,7 +2,7 @@
 """Machines that have booted, from which later runs go on.
 
 A machine is saved when its kernel has booted and nothing of T3 has run: the devices are as at
-power-on, and t3.ko is not loaded. The guest's init waits there (await_rest of guest-init). What an
+power-on, and t3.ko is not loaded. The guest's init waits there (await_rest of guest/init). What an
 image has besides its base comes after that: the module, libt3, the programs, the job. So an edit of
 these needs no new boot, and each run has its own driver and devices from their beginning.
 

@@ -15,7 +15,7 @@ bookworm | trixie) ;;
 	;;
 esac
 
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../tools/build/common.sh"
 . "$T3_ROOT/tools/build/apt-private.sh"
 
 PLACE=$T3_BUILD/fresh/$RELEASE

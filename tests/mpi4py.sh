@@ -4,8 +4,8 @@
 # its source package alone, which is fetched once, into the cache. Ends with 77 and says why where the
 # mirror does not give it.
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-. "$(dirname "${BASH_SOURCE[0]}")/apt-private.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../tools/build/common.sh"
+. "$T3_ROOT/tools/build/apt-private.sh"
 
 # A mirror may list a source and not have its files.
 download_source() {
