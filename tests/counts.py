@@ -15,17 +15,21 @@ import loop
 from loop import BUILD, ROOT, check, run
 
 
-def counts(files):
-    """What is counted in a tree with these files of its driver."""
+def counts(files, more=None):
+    """What is counted in a tree with these files of its driver, and more beside it."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=BUILD, prefix="test-"))
     try:
         (folder / "driver").mkdir()
         for name, text in files.items():
             (folder / "driver" / name).write_text(text)
+        for name, text in (more or {}).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
         status, out, error = run(sys.executable, ROOT / "tests/lint/counts.py", "--json",
                                  "--root", folder, "driver")
         check(status == 0 and not error, f"status {status}", error)
-        return json.loads(out)["rooms"]["driver"]
+        found = json.loads(out)
+        return found["build"] if more else found["rooms"]["driver"]
     finally:
         shutil.rmtree(folder)
 
@@ -81,6 +85,12 @@ def pronouns_begin_comments():
     check((found["comments"], len(found["pronouns"])) == (3, 2), "comments", found)
 
 
+def the_build_has_a_size():
+    found = counts({}, {"Makefile": "a := $(if x,y)\n$(eval $(call z))\nb: ; $(or c)\n", "meson.build": "x\n" * 3,
+                        "libt3/meson.build": "y" * 90 + "\n", "tools/build/a.sh": "1\n2\n", "tools/build/of/b.sh": "3\n"})
+    check(found == {"makefile": 3, "described": 7, "longest": 90, "make_functions": 3, "tools_build": 2}, "the build", found)
+
+
 def rooms_have_names():
     status, _, error = run(sys.executable, ROOT / "tests/lint/counts.py", "attic")
     check(status == 2 and "no such room: attic" in error, f"status {status}", error)
@@ -88,7 +98,7 @@ def rooms_have_names():
 
 TESTS = [lengths_start_at_the_name, one_call_counts_and_a_second_mention_does_not,
          recursion_is_no_caller, chains_are_paths_of_three, circles_go_through_several_files,
-         pronouns_begin_comments, rooms_have_names]
+         pronouns_begin_comments, the_build_has_a_size, rooms_have_names]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

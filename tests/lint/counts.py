@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Count how the C code reads: lengths, functions called once, chains, circles, comments, subjects.
+"""Count how the C code reads: lengths, functions called once, chains, circles, comments, subjects; and
+how large the build's description is.
 
 The rooms are driver, libt3, tools/t3, qemu-device/core and the folders beside core/, without their
 tests. A function's braces stand at the margin, as lint's size check takes it; its length goes from
@@ -14,6 +15,9 @@ the line with its name to its last brace. For each room are counted:
   circle      files of the largest circle: each of them leads to each other one by calls. A file
               calls another where a function of it has NAME(, which the other defines, not static.
   pronouns    comments that begin with a pronoun or a bare relative (PRONOUNS)
+
+Of the build are counted: lines of the Makefile, with all of Meson's files, and of tools/build; the
+longest line; and make functions that decide, such as $(if and $(call.
 
 Subjects are the commits that HEAD reaches, and those of them with over 72 characters in a subject.
 """
@@ -156,12 +160,24 @@ def count_subjects(root):
     return {"commits": len(subjects), "long": [text for text in subjects if len(text) > SUBJECT]}
 
 
+def count_build(root):
+    makefile = root / "Makefile"
+    described = [makefile, *root.glob("meson*"), *root.glob("[!.]*/**/meson.build")]
+    text = {path: path.read_text(encoding="utf-8") for path in described if path.exists()}
+    lines = [line for part in text.values() for line in part.splitlines()]
+    scripts = [path for path in (root / "tools/build").glob("*") if path.is_file()]
+    return {"makefile": len(text.get(makefile, "").splitlines()), "described": len(lines),
+            "longest": max(map(len, lines), default=0),
+            "make_functions": len(re.findall(r"\$\((?:if|call|eval|foreach) ", text.get(makefile, ""))),
+            "tools_build": sum(len(path.read_text(encoding="utf-8").splitlines()) for path in scripts)}
+
+
 def share(part, whole):
     part = part if isinstance(part, int) else len(part)
     return f"{part} of {whole} ({100 * part / max(whole, 1):.1f} %)"
 
 
-def show(rooms, subjects, every):
+def show(rooms, subjects, build, every):
     columns = "{:12} {:>9} {:>6} {:>7}  {:21} {:>6} {:>6}  {}"
     print(columns.format("room", "functions", "median", "longest", "one caller", "chains", "circle",
                          "pronouns"))
@@ -171,6 +187,8 @@ def show(rooms, subjects, every):
                              len(counts["chains"]), len(counts["circle"]),
                              share(counts["pronouns"], counts["comments"])))
     print(f"subjects over {SUBJECT} characters:", share(subjects["long"], subjects["commits"]))
+    print(f"Makefile {build['makefile']} lines, {build['make_functions']} make functions; with Meson's files "
+          f"{build['described']} lines, the longest {build['longest']} columns; tools/build {build['tools_build']} lines")
     for room, counts in rooms.items() if every else ():
         for what in ("chains", "circle", "pronouns"):
             for text in counts[what]:
@@ -188,11 +206,11 @@ def main():
     if unknown := set(options.rooms) - set(ROOMS):
         parser.error(f"no such room: {', '.join(sorted(unknown))}")
     rooms = {room: count_room(options.root, ROOMS[room]) for room in options.rooms or ROOMS}
-    subjects = count_subjects(options.root)
+    subjects, build = count_subjects(options.root), count_build(options.root)
     if options.json:
-        print(json.dumps({"rooms": rooms, "subjects": subjects}, indent=1))
+        print(json.dumps({"rooms": rooms, "subjects": subjects, "build": build}, indent=1))
     else:
-        show(rooms, subjects, options.list)
+        show(rooms, subjects, build, options.list)
 
 
 if __name__ == "__main__":
