@@ -6,18 +6,15 @@ decides; TAP on stdout. Needs no KVM: a script stands for QEMU.
 usage: accel.py [NAME...]     (default: all tests)
 """
 
-import functools
 import json
 import os
 import pathlib
 import re
 import sys
-import threading
-import time
 from unittest import mock
 
 import loop
-from build import folder
+from build import FRONT, folder, small_project
 from loop import ROOT, Skip, check, expect, make_shows, run, sentences
 
 sys.path[:0] = [str(ROOT / "tools/vm"), str(ROOT / "tools/build")]
@@ -229,10 +226,15 @@ def default_is_tcg():
 # --- suites ------------------------------------------------------------------
 
 def suites_under_kvm():
-    """make check ACCEL=kvm runs suites that there are, and all but the tcg-only ones count."""
+    """make check ACCEL=kvm runs suites that there are, the tcg-only one among them."""
     names = make_shows("*make.chosen_suites(run)", "ACCEL=kvm")[1].split()
-    check(len(names) > 5 and set(names) <= set(suites.SUITES), "suites", names)
-    check(set(suites.NOT_UNDER_KVM) <= set(names), "what is skipped is counted", names)
+    check(len(names) > 5 and set(names) <= {test.suites[0] for test in declared()}, "suites", names)
+    check("patching" in names, "what is skipped is counted", names)
+
+
+def declared():
+    expect(run("tools/build/native.sh", "native", "build.ninja"), 0)
+    return suites.declared(suites.NATIVE)
 
 
 def suites_that_check_leaves_are_in_the_page():
@@ -240,121 +242,84 @@ def suites_that_check_leaves_are_in_the_page():
     page = (ROOT / "tests/suites.md").read_text()
     first, _, second = page.partition("\n## make check-all\n")
     tables = [set(re.findall(r"^\| `([\w-]+)` \|", part, re.M)) for part in (first, second)]
-    wanted = [set(suites.SUITES) - set(suites.LATER), set(suites.LATER)]
+    wanted = [{test.suites[0] for test in declared() if name in test.suites} for name in ("check", "check-all")]
     check(tables == wanted, "the page's suites", [one ^ other for one, other in zip(tables, wanted)])
-    with mock.patch.object(sys, "argv", ["check.py"]):
-        check(set(suites.arguments()[1]) == wanted[0], "make check's")
-    with mock.patch.object(sys, "argv", ["check.py", "--all"]):
-        check(suites.arguments()[1] == list(suites.SUITES), "make check-all's")
+    for words, taken in (([], ["check"]), (["--all"], ["check", "check-all"]), (["abi"], ["abi"])):
+        with mock.patch.object(sys, "argv", ["check.py", *words]):
+            check(suites.arguments()[1] == taken, "what is taken", words)
 
 
 def translator_suites_are_skipped():
     """With the reason on stdout, and a count."""
-    ran = suites.Result("patching", suites.PASS, None)
-    for accel, wanted in (("kvm", suites.SKIP), ("tcg", suites.PASS)):
-        with mock.patch.dict(os.environ, T3_ACCEL=accel), \
-                mock.patch.dict(suites.SUITES, patching=lambda: [ran]):
-            results = suites.run_part("patching", *suites.parts_of("patching"))
-        check([result.status for result in results] == [wanted], accel, results)
+    expect(run("tests/patching.py", env={"T3_ACCEL": "kvm"}), 0, r"^1\.\.1$",
+           r"^ok 1 - code_is_patched # SKIP it pauses QEMU's translator")
 
 
-def parts_run_beside_each_other():
-    """Each waits for the other, and their results come in order."""
-    meet = threading.Barrier(2, timeout=60)
-
-    def part(number):
-        meet.wait()
-        return [suites.Result(number, suites.PASS, None)]
-
-    with mock.patch.dict(suites.SUITES, guest=lambda: [lambda: part(1), lambda: part(2)]):
-        results = suites.run_suites(["guest"], 2)
-    check([result.name for result in results] == [1, 2], "results", results)
-
-
-def at_the_same_time(wanted, jobs, work):
-    """All pass, and the results are in order."""
-    with mock.patch.dict(suites.SUITES, {name: functools.partial(work, name) for name in wanted}):
-        results = suites.run_suites(wanted, jobs)
-    check([(result.name, result.status) for result in results]
-          == [(name, suites.PASS) for name in wanted], f"-j {jobs}", results)
+def front(place, jobs, seconds=60, **scripts):
+    """What check.py does with these tests."""
+    small_project(place, seconds, **scripts)
+    return run("python3", "-c", FRONT, place, jobs)
 
 
 def one_more_runs_beside_the_others():
-    """With -j 2 three meet, whether one of them is listed as waiting or not. With -j 1 no two run at the
-    same time."""
-    meet, running, most = threading.Barrier(3, timeout=60), [], []
-
-    def together(name):
-        meet.wait()
-        return [suites.Result(name, suites.PASS, None)]
-
-    def alone(name):
-        running.append(name)
-        time.sleep(0.05)
-        most.append(len(running))
-        running.remove(name)
-        return [suites.Result(name, suites.PASS, None)]
-
-    for third in (suites.WAITING[0], "abi"):
-        at_the_same_time(["options", third, "manual"], 2, together)
-    at_the_same_time(["options", suites.WAITING[0], "manual"], 1, alone)
-    check(most == [1, 1, 1], "at the same time with -j 1", most)
-
-
-def the_place_for_those_that_wait_begins_with_them():
-    """It takes one of the others when there is none left. The first three begin before any of them ends."""
-    begun, lock, meet = [], threading.Lock(), threading.Barrier(3, timeout=60)
-
-    def work(name):
-        with lock:
-            begun.append(name)
-            is_first = len(begun) <= 3
-        if is_first:
-            meet.wait()
-        return [suites.Result(name, suites.PASS, None)]
-
-    at_the_same_time(["options", "manual", "abi", suites.WAITING[0]], 2, work)
-    check(suites.WAITING[0] in begun[:3], "the order", begun)
+    """With -j 2 three meet. With -j 1 no two run at the same time."""
+    meet = "touch {0}/$1; while [ ! -e {0}/x ] || [ ! -e {0}/y ] || [ ! -e {0}/z ]; do sleep 0.05; done"
+    alone = "mkdir {0}/lock && sleep 0.2 && rmdir {0}/lock"
+    for jobs, text in ((2, meet), (1, alone)):
+        with folder() as place:
+            (place / "meeting").mkdir()
+            script = f"{text.format(place / 'meeting')} && echo ok 1 - $1 && echo 1..1"
+            expect(front(place, jobs, x=script, y=script, z=script), 0, "^3 passed, 0 failed$")
 
 
 def those_that_build_come_last():
-    """All others have ended then, but with -j 2 one that builds nothing, which meets the first of them."""
-    quiet, wanted = suites.QUIET[0], [*suites.ALONE, suites.QUIET[0], "options"]
-    for jobs, beside in ((2, {quiet}), (1, set())):
-        meet, running, ended, met = threading.Barrier(2, timeout=60), set(), [], set()
-
-        def work(name):
-            running.add(name)
-            if beside and name in (quiet, suites.ALONE[0]):
-                meet.wait()
-            time.sleep(0.05)
-            if name in suites.ALONE:
-                met.update(running - {name})
-            running.remove(name)
-            ended.append(name)
-            return [suites.Result(name, suites.PASS, None)]
-
-        with mock.patch.dict(suites.SUITES, {name: functools.partial(work, name) for name in wanted}):
-            results = suites.run_suites(wanted, jobs)
-        check([(result.name, result.status) for result in results]
-              == [(name, suites.PASS) for name in wanted], f"-j {jobs}", results)
-        check(met <= beside, f"they meet with -j {jobs}", met)
-        check(ended.index("options") < min(map(ended.index, suites.ALONE)), "the order", ended)
+    """One after the other."""
+    declared()
+    tests = json.loads((suites.NATIVE / "meson-info/intro-tests.json").read_text())
+    late = {test["name"]: test for test in tests if not test["is_parallel"]}
+    check(set(late) == {"build", "loop"}, "alone", set(late))
+    least = min(test["priority"] for test in tests if test["is_parallel"])
+    check(all(test["priority"] < least for test in late.values()), "the order", late)
 
 
-def an_empty_suite_is_a_failure():
-    with mock.patch.dict(suites.SUITES, options=lambda: []):
-        results = suites.run_suites(["options"], 2)
-    check([result.status for result in results] == [suites.FAIL], "results", results)
+def a_test_that_says_too_little_is_a_failure():
+    """Whatever its status: Meson takes one without a result for skipped."""
+    for script, said in (("exit 0", r"wrong \(0 of unknown tests ran\)"), ("echo 1..0", r"wrong \(no tests\)"),
+                         ("echo 1..2; echo ok 1 - a", r"wrong \(error after \d+ s, status 0\)"),
+                         ("echo ok 1 - a", r"wrong \(1 of unknown tests ran\)"),
+                         ("echo ok 1 - a; echo 1..1; exit 3", r"wrong \(error after \d+ s, status 3\)"),
+                         ("echo ok 1 - a; kill -9 $$", r"wrong \(error after \d+ s, status -9\)"),
+                         ("echo 1..1; echo not ok 1 - a; echo '# see x.log'; echo '#   | why'",
+                          r"a: see x\.log\n  \| why$")):
+        with folder() as place:
+            expect(front(place, 1, wrong=script, right="echo 1..1; echo ok 1 - b"), 1, f"^FAIL {said}",
+                   f"^{1 + ('ok 1 - a' in script and 'not ok' not in script)} passed, 1 failed$")
+
+
+def a_test_without_an_end_is_a_failure():
+    """What it has printed counts, and its log is shown."""
+    with folder() as place:
+        expect(front(place, 2, 1, stays="echo ok 1 - a; echo begun >../log/stays.log; sleep 987652"), 1,
+               r"^FAIL stays \(timeout after \d s, status -15\): see .*stays\.log$", "^  \\| begun$",
+               "^1 passed, 1 failed$")
+
+
+def a_test_that_has_not_run_is_a_failure():
+    """Its program may have gone. Meson ends then, and tells nothing of the others."""
+    with folder() as place:
+        small_project(place, gone="echo ok 1 - a; echo 1..1")
+        (place / "gone").unlink()
+        expect(run("python3", "-c", FRONT, place, "1"), 1, r"^FAIL gone \(it has not run\): see ",
+               "^0 passed, 1 failed$")
 
 
 TESTS = [selector, bad_selectors, missing_device, missing_rights, other_processor,
          guest_does_not_run, guest_halts, make_says_it_before_it_builds, probe_decides,
          run_says_its_accelerator, default_is_tcg, suites_under_kvm,
          suites_that_check_leaves_are_in_the_page,
-         translator_suites_are_skipped, parts_run_beside_each_other,
-         one_more_runs_beside_the_others, the_place_for_those_that_wait_begins_with_them,
-         those_that_build_come_last, an_empty_suite_is_a_failure]
+         translator_suites_are_skipped, one_more_runs_beside_the_others, those_that_build_come_last,
+         a_test_that_says_too_little_is_a_failure, a_test_without_an_end_is_a_failure,
+         a_test_that_has_not_run_is_a_failure]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

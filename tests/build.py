@@ -511,11 +511,12 @@ def folders_of_others():
 
 
 def suites_run_beside_each_other():
-    """Their results come in the order in which they were asked for; wrong use is one sentence."""
+    """Each once, and the last line counts all; wrong use is one sentence."""
     check_py = ROOT / "tools/build/check.py"
     result = run(check_py, "-j", "2", "options", "abi", "options")
-    expect(result, 0, r"^\[options\] \d+ passed", r"^\[abi\] \d+ passed")
-    passed = sum(map(int, re.findall(r"^\[(?:options|abi)\] (\d+) passed", result[1], re.M)))
+    expect(result, 0)
+    passed = sum(map(int, re.findall(r" / (?:options|abi) .* OK .* (\d+) subtests passed", result[1])))
+    check(result[1].count(" / options ") == result[1].count(" / abi ") == 1, "each once", result[1])
     check(result[1].splitlines()[-1] == f"{passed} passed, 0 failed", "the last line", result[1])
     for words, said in ((("-j", "0"), "-j 0 is out of range: allowed are 1 to 64"),
                         (("-j", "x"), "invalid int value"),
@@ -539,21 +540,22 @@ def failures_are_explained():
 
 def failures_show_their_log():
     """A failed test comes with its own lines; a log that is none says so."""
-    tell = ("import sys, pathlib; sys.path.insert(0, 'tools/build'); import check; "
+    tell = ("import sys, pathlib; sys.path.insert(0, 'tests'); import tap; "
             "log = pathlib.Path(sys.argv[1]); "
-            "check.tell([check.Result(name, check.FAIL, log) for name in ('x/this', 'x/other')])")
+            "tap.report([tap.Result(name, tap.FAIL, log) for name in ('x/this', 'x/other')])")
     with folder() as place:
         lines = [*(f"# {i}" for i in range(40)), "ok 1 - other", "# it is 3, not 4",
                  "not ok 2 - this", *("#" for _ in range(40)), "# the end"]
         (place / "log").write_text("\n".join(lines))
         result = run("python3", "-c", tell, str(place / "log"))
-        expect(result, 0, r"^FAIL x/this: see .*\n  \| # 3\d\n", r"it is 3, not 4\n  \| not ok 2 - this")
+        expect(result, 0, r"^not ok 1 - x/this\n# see .*\n#   \| # 3\d\n",
+               r"it is 3, not 4\n#   \| not ok 2 - this")
         check("the end" not in result[1], "only the part", result[1])
         check(result[1].count("it is 3") == 1, "one excerpt of a log", result[1])
         (place / "log").write_text("\n".join(["ok 1 - other", "# it is 3, not 4", *("# a line" for _ in range(40)),
                                               "not ok 2 - this"]))
         expect(run("python3", "-c", tell, str(place / "log")), 0,
-               r"see .*\n  \| # it is 3, not 4\n(  \| # a line\n){2}  \| \.\.\.\n(  \| # a line\n)+  \| not ok 2")
+               r"see .*\n#   \| # it is 3, not 4\n(#   \| # a line\n){2}#   \| \.\.\.\n(#   \| # a line\n)+#   \| not ok 2")
         expect(run("python3", "-c", tell, str(place / "none")), 0, "No such file")
 
 
@@ -576,18 +578,16 @@ if not os.fork():
 def results_have_lines_of_their_own():
     """Whatever a child of the program writes to its errors meanwhile. A child that lives on is not waited
     for, and a program that does not end is ended."""
-    tap = ("import sys, pathlib; sys.path.insert(0, 'tools/build'); import check; "
-           "check.LOGS = pathlib.Path(sys.argv[1]); "
-           "found = check.tap_program('x/pieces', [sys.executable, '-c', sys.argv[2]], seconds=float(sys.argv[3])); "
-           "print(*(f'{result.status} {result.name}' for result in found), sep='\\n')")
+    tap = ("import sys, pathlib; sys.path.insert(0, 'tests'); import tap; tap.LOGS = pathlib.Path(sys.argv[1]); "
+           "tap.tap_program('x/pieces', [sys.executable, '-c', sys.argv[2]], seconds=float(sys.argv[3]))")
     with folder() as place:
-        expect(run("python3", "-c", tap, place, IN_PIECES, "60"), 0, r"^\[x/pieces\] 2 passed \(",
-               r"^passed x/pieces/first\npassed x/pieces/second$")
+        expect(run("python3", "-c", tap, place, IN_PIECES, "60"), 0,
+               r"^ok 1 - x/pieces/first\nok 2 - x/pieces/second$")
         lines = (place / "x-pieces.log").read_text().splitlines()
         check(sorted(lines) == ["1..2", "child: it en", "child: it has no disk", "ok 1 - first", "ok 2 - second"],
               "the log", lines)
         endless = "import os\nwhile True: os.write(2, b'no end')"
-        expect(run("python3", "-c", tap, place, endless, "1"), 0, r"^failed x/pieces \(ended with status -1\)$")
+        expect(run("python3", "-c", tap, place, endless, "1"), 0, r"^not ok 1 - x/pieces \(ended with status -1\)$")
         check((place / "x-pieces.log").read_text().endswith("\n# no end after 1.0 s\n"), "what the log says")
 
 
@@ -621,26 +621,69 @@ def changes_of_dev_are_noticed():
               and re.fullmatch(r"/dev/null was an ordinary file, .* \(while series paper ran\)", said[0]), "watch", said)
 
 
-# A suite that changes /dev, as the watch sees it.
-CHANGES = """
-import pathlib, sys
+# The front of meson test, on a project of a few scripts: its folder, and how many run at the same time.
+FRONT = """
+import pathlib, sys, time
 sys.path.insert(0, "tools/build")
 import check
-looks, changed = check.dev_watch.look, []
-check.LOGS = pathlib.Path(sys.argv[1])
-check.dev_watch.look = lambda root="/dev": {**looks(root), **({"made": (0o100000, 0, 0o644, 0, 0)} if changed else {})}
-check.run_suites = lambda wanted, jobs: changed.extend(wanted) or [check.Result("a/test", check.PASS, check.LOGS)]
-for wanted in ([], ["a"]):
-    print([(result.name, result.status) for result in check.run_watched(wanted, 1)])
+looks, place = check.dev_watch.look, pathlib.Path(sys.argv[1])
+changes = place / "changes"  # a test makes it
+def look(root="/dev"):
+    return {**looks(root), **({"made": (0o100000, 0, 0o644, 0, 0)} if changes.exists() else {})}
+check.LOGS, check.dev_watch.look = place / "log", look
+tests = check.declared(place / "build")
+sys.exit(check.report(tests, *check.run_meson(place / "build", tests, int(sys.argv[2]), check.LOGS), time.monotonic(), ""))
 """
+
+
+def small_project(place, seconds=60, **scripts):
+    """A build folder of Meson with these tests, each a shell script."""
+    (place / "log").mkdir()
+    text = "project('small')\n"
+    for name, script in scripts.items():
+        (place / name).write_text(f"#!/bin/sh\n{script}\n")
+        (place / name).chmod(0o755)
+        text += f"test('{name}', find_program('{name}'), args: '{name}', protocol: 'tap', suite: '{name}s', timeout: {seconds})\n"
+    (place / "meson.build").write_text(text)
+    expect(run("meson", "setup", place / "build", place), 0)
 
 
 def a_run_in_which_dev_changes_fails():
     """Though all its tests have passed. One in which nothing changes does not."""
     with folder() as place:
-        expect(run("python3", "-c", CHANGES, place), 0, r"^\[\('a/test', 'passed'\)\]$",
-               r"^\[dev\] /dev/made is new, .*\n\[\('a/test', 'passed'\), \('dev \(it has changed\)', 'failed'\)\]$")
-        check("/dev/made is new, and an ordinary file" in (place / "dev.log").read_text(), "its log")
+        small_project(place, good="echo ok 1 - a; echo 1..1; ls ../wanted && touch ../changes && sleep 2; exit 0")
+        expect(run("python3", "-c", FRONT, place, "1"), 0, "^1 passed, 0 failed$")
+        check((place / "log/dev.log").read_text() == "/dev is as it was\n", "its log")
+        (place / "wanted").touch()
+        expect(run("python3", "-c", FRONT, place, "1"), 1, r"^/dev/made is new, .* \(while goods ran\)$",
+               r"^FAIL dev \(it has changed\): see .*dev.log$", "^1 passed, 1 failed$")
+        check("/dev/made is new, and an ordinary file" in (place / "log/dev.log").read_text(), "its log")
+
+
+def a_stopped_run_leaves_nothing():
+    """By Ctrl-C or a signal: tests end, with what they have begun in a group of their own."""
+    with folder() as place:
+        small_project(place, stays=f"touch {place}/begun; sleep 987653 & sleep 987653")
+        for ending, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            front = FRONT.replace("import check\n", "import check, signal\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\n")
+            process = subprocess.Popen(["python3", "-c", front, place, "2"], cwd=ROOT, text=True,
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            while not (place / "begun").exists():
+                check(process.poll() is None, "it begins")
+                time.sleep(0.05)
+            process.send_signal(ending)
+            # All that runs there holds its end of the pipe.
+            process.communicate(timeout=60)
+            check(process.returncode in (status, -ending), "how it ended", process.returncode)
+            left = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if is_sleep(path)]
+            check(not left, "it left", left)
+            (place / "begun").unlink()
+
+
+def is_sleep(path):
+    with contextlib.suppress(OSError):
+        return path.read_bytes() == b"sleep\0987653\0"
+    return False
 
 
 def unread_variables_are_refused():
@@ -859,7 +902,7 @@ def tests_without_a_sentence_do_not_build():
 
 TESTS = [unread_variables_are_refused, steps_come_in_order, a_failure_ends_make, an_interrupt_ends_make, strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, failures_show_their_log,
          fresh_releases, fresh_machine_is_apart, fresh_runs_end_clean,
-         results_have_lines_of_their_own, changes_of_dev_are_noticed, a_run_in_which_dev_changes_fails,
+         results_have_lines_of_their_own, changes_of_dev_are_noticed, a_run_in_which_dev_changes_fails, a_stopped_run_leaves_nothing,
          surroundings_change_nothing,
          suites_run_beside_each_other, make_waits, makes_at_once, another_entry_is_not_waited_for,
          stopped_build_goes_on, qemu_selector, arch_selector,

@@ -96,7 +96,7 @@ def own_release():
     return re.search(r'^VERSION_CODENAME="?(\w+)', words, re.M)[1]
 
 
-GIVEN = argparse.Namespace(release=own_release())  # main() has what the command line says
+GIVEN = argparse.Namespace(release=os.environ.get("RELEASE") or own_release())  # or what the command line says
 
 
 def mirror():

@@ -19,10 +19,7 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools/build"))
-
-from check import BUILD, guest_batch  # noqa: E402
+from vm import BUILD, ROOT, guest_batch
 
 PLACE = BUILD / "recipes"
 SECONDS = 240

@@ -22,10 +22,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools/build"))
-
-from check import BUILD, guest_batch  # noqa: E402
+from vm import BUILD, ROOT, guest_batch
 
 T3 = BUILD / "t3"
 SECONDS = 300  # more than anything takes beside other work

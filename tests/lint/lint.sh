@@ -18,7 +18,7 @@ our_files() {
 		done
 }
 
-# nothing_to_check REASON: end as a skipped check. check.py wants the reason.
+# nothing_to_check REASON: end as a skipped check. tap.py wants the reason.
 nothing_to_check() {
 	echo "skipped: $1"
 	exit $NOTHING

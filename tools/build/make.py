@@ -596,7 +596,7 @@ TARGETS = {
     #:                ACCEL=kvm           what boots a VM, run by KVM; ACCEL=tcg (the default)
     #:                                    translates. For each goal that boots a VM; auto is kvm
     #:                                    where it works
-    #:                SUITES='unit-sanitized tool'  only these; check.py --help names them all
+    #:                SUITES='unit-sanitized tool'  only these: tests/suites.md
     "check": (needs_of_suites, run_suites),
     "check-all": (needs_of_suites, run_suites),
     #:                QEMU=10.2           the device in another QEMU, for each goal that needs one

@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""t3-conformance in a place, by VFIO in a VM, natively, or in a QEMU without a guest; TAP on stdout.
+
+usage: suite.py conformance
+       suite.py conformance-native-direct or conformance-native-ordinary
+       suite.py conformance-qtest
+"""
+
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from qtest.suite import qtest_copy, qtest_env  # noqa: E402
+from tap import (BUILD, FAIL, LOGS, PASS, PROGRAM_SECONDS, Result, execute, here, report,  # noqa: E402
+                 run_suite, tap_results)
+from vm import guest_batch, vm_result  # noqa: E402
+
+# Four linked devices, and one whose neighbour in its ring of two is missing. The
+# four let their guest inject faults, the lone one does not.
+CONFORMANCE_VM = ["--ranks", "4", "--no-driver", "--iommu",
+                  "--device-opts", "guest-inject=on",
+                  "--qemu-arg=-object", "--qemu-arg=t3-fabric,id=f1,topology=ring,ranks=2",
+                  "--qemu-arg=-device", "--qemu-arg=t3,id=lone,fabric=f1,rank=0"]
+PATIENT = ["--timeout", "20"]  # seconds that a device may take for something, on a busy host
+CONFORMANCE = f"modprobe -a vfio-pci vfio_iommu_type1 && exec t3-conformance --bind {' '.join(PATIENT)}"
+ONE_DEVICE = "t3-conformance --device 0000:01:00.0 --json"
+
+# What t3-conformance ends with where there is nothing to test: (its arguments, status).
+CONFORMANCE_USE = [("--help", 0), ("--list", 0), ("--list --section 2", 0), ("--section 99", 2),
+                   ("--section", 2), ("--timeout 0", 2), ("--timeout 31", 2), ("--timeout 1x", 2),
+                   ("--device 1:0", 2), ("--no-such-option", 2), ("argument", 2),
+                   ("--device ffff:ff:1f.7", 3)]
+
+
+def conformance_use():
+    """Its exit status, and one sentence on stderr where it is not 0."""
+    log = LOGS / "conformance-use.log"
+    results = []
+    with open(log, "w", encoding="utf-8") as output:
+        for arguments, wanted in CONFORMANCE_USE:
+            done = subprocess.run([*here(BUILD / "t3-conformance"), *arguments.split()], timeout=60,
+                                  capture_output=True, text=True, check=False)
+            output.write(f"{arguments}: {done.returncode} {done.stderr}\n")
+            good = done.returncode == wanted and len(done.stderr.splitlines()) == bool(wanted)
+            results.append(Result(f"conformance/{arguments}", PASS if good else FAIL, log))
+    return results
+
+
+def conformance_one_device(text, ended, log):
+    """Alone, a device passes what needs no peer, and the rest is counted as skipped."""
+    try:
+        found = json.loads(text)
+        good = (ended == 0 and found["failed"] == 0 and found["skipped"] > 0
+                and found["passed"] > found["skipped"]
+                and all(test["why"] for section in found["sections"]
+                        for test in section["tests"] if test["result"] == "skipped"))
+    except (ValueError, KeyError):
+        good = False
+    return Result("conformance/one device, as JSON", PASS if good else FAIL, log)
+
+
+def conformance_suite():
+    status, batch = guest_batch("conformance", CONFORMANCE_VM, [CONFORMANCE, ONE_DEVICE],
+                                PROGRAM_SECONDS)
+    every, alone = batch
+    report(tap_results("conformance", every.text, -1 if every.status is None else every.status, every.log))
+    report([conformance_one_device(alone.text, alone.status, every.log),
+            vm_result("conformance", status, every.log)])
+    print(*re.findall(r"^# section .*$", every.text, re.M), sep="\n")
+    report(conformance_use())
+
+
+# What the model without a machine around it cannot show: (reason, how many tests).
+NATIVE_SKIPS = {"the model alone has no configuration space": 12,
+                "needs ranks on other nodes, and no CAPS.FAR_KEYS": 1}
+
+
+# The same of a QEMU without a guest.
+QTEST_SKIPS = {"there is no IOMMU, which would keep devices from a page": 13,
+               "needs ranks on other nodes, and no CAPS.FAR_KEYS": 1}
+
+
+def conformance_elsewhere(name, program, env, skips):
+    """The suite without VFIO: all of it runs but what is known to have no place there."""
+    status, log = execute(name, [program, *PATIENT], env=env)
+    text = log.read_text(errors="replace")
+    report(tap_results(name, text, status, log))
+    reasons = collections.Counter(re.findall(r"# SKIP (.*)$", text, re.M))
+    report([Result(f"{name}/no other test is skipped", PASS if reasons == skips else FAIL, log)])
+
+
+def conformance_native_suite(stores):
+    """Under sanitizers; stores may take the short way, or never do."""
+    conformance_elsewhere(f"conformance-native-{stores}", BUILD / "conformance-native-sanitized",
+                          {"T3_STORES": stores}, NATIVE_SKIPS)
+
+
+def conformance_qtest_suite():
+    """With a thread for the fabric's events, which VFIO's IOMMU excludes."""
+    program = qtest_copy("t3-conformance", "conformance")
+    conformance_elsewhere("conformance-qtest", program, qtest_env(program, True), QTEST_SKIPS)
+
+
+SUITES = {
+    "conformance": conformance_suite,
+    "conformance-native-direct": lambda: conformance_native_suite("direct"),
+    "conformance-native-ordinary": lambda: conformance_native_suite("ordinary"),
+    "conformance-qtest": conformance_qtest_suite,
+}
+
+if __name__ == "__main__":
+    run_suite(sys.argv[1], SUITES[sys.argv[1]])
