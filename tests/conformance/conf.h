@@ -234,6 +234,8 @@ void conf_connect(struct conf *c, struct conf_space *s, uint32_t route, struct c
 
 volatile uint8_t *conf_doorbell(const struct conf_space *s);
 void conf_arm(struct conf_space *s, uint32_t epoch);
+/* A device may refuse the space's own updates before it is ARMED, which may take a while. */
+void conf_arm_wait(struct conf *c, struct conf_space *s, uint32_t epoch);
 void conf_release(struct conf_space *s, uint32_t epoch);
 void conf_tile(struct conf_space *s, uint32_t segment, uint32_t slot, uint32_t tile);
 uint64_t conf_state(const struct conf_space *s); /* STATE of the doorbell page */

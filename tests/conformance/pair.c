@@ -23,10 +23,8 @@ void pair_map(struct conf *c, struct pair *pair)
 
 void pair_arm(struct conf *c, struct pair *pair, uint32_t epoch)
 {
-	conf_arm(&pair->target, epoch);
-	conf_wait_state(c, &pair->target, T3_SPACE_ARMED, epoch);
-	conf_arm(&pair->source, epoch);
-	conf_wait_state(c, &pair->source, T3_SPACE_ARMED, epoch);
+	conf_arm_wait(c, &pair->target, epoch);
+	conf_arm_wait(c, &pair->source, epoch);
 }
 
 void pair_ready(struct conf *c, struct pair *pair, uint8_t kind)

@@ -42,7 +42,7 @@ TEST("an event interrupts at its vector", .rows = T3_MAX_VECTORS)
 	setup(c, d, &s);
 	conf_reg_write(d, T3_REG_EVENT_VECTOR, row);
 	enable(&s);
-	conf_arm(&s, 1);
+	conf_arm_wait(c, &s, 1);
 	CHECK_EQUAL(c, "interrupts", conf_interrupts(c, d, row), 1);
 	CHECK(c, pending(&s), "PENDING is not set");
 	for (unsigned other = 0; other < T3_MAX_VECTORS; other++)
@@ -56,7 +56,7 @@ TEST("a disabled event sends no interrupt")
 	struct conf_space s;
 
 	setup(c, d, &s);
-	conf_arm(&s, 1);
+	conf_arm_wait(c, &s, 1);
 	CHECK(c, pending(&s), "PENDING is not set");
 	CHECK_EQUAL(c, "EVENT_SUMMARY", conf_reg(d, T3_REG_EVENT_SUMMARY), 0);
 	CHECK_EQUAL(c, "interrupts", conf_interrupts_now(c, d, 0), 0);
@@ -68,7 +68,7 @@ TEST("enabling a pending event sends its interrupt")
 	struct conf_space s;
 
 	setup(c, d, &s);
-	conf_arm(&s, 1);
+	conf_arm_wait(c, &s, 1);
 	enable(&s);
 	CHECK_EQUAL(c, "interrupts", conf_interrupts(c, d, 0), 1);
 }
@@ -81,7 +81,7 @@ TEST("an event interrupts once until it is cleared")
 
 	setup(c, d, &s);
 	enable(&s);
-	conf_arm(&s, 1);
+	conf_arm_wait(c, &s, 1);
 	CHECK_EQUAL(c, "interrupts", conf_interrupts(c, d, 0), 1);
 	for (unsigned i = 0; i < 64; i += 8)
 		conf_store(&s, i, 8, 0);
@@ -102,9 +102,9 @@ TEST("two spaces interrupt on their own")
 	setup(c, d, &b);
 	enable(&a);
 	enable(&b);
-	conf_arm(&a, 1);
+	conf_arm_wait(c, &a, 1);
 	CHECK_EQUAL(c, "interrupts of the first", conf_interrupts(c, d, 0), 1);
-	conf_arm(&b, 1);
+	conf_arm_wait(c, &b, 1);
 	CHECK_EQUAL(c, "interrupts of the second", conf_interrupts(c, d, 0), 1);
 	clear(&a);
 	CHECK(c, !pending(&a) && pending(&b), "clearing one bit changed the other");
@@ -121,7 +121,7 @@ TEST("the summary has the word of each space", .rows = 5)
 	setup(c, d, &s);
 	CHECK_EQUAL(c, "EVENT_SUMMARY of nothing", conf_reg(d, T3_REG_EVENT_SUMMARY), 0);
 	enable(&s);
-	conf_arm(&s, 1);
+	conf_arm_wait(c, &s, 1);
 	CHECK_EQUAL(c, "PENDING", conf_reg(d, T3_REG_SPACE_PENDING + 4 * (ids[row] / 32)),
 		    1u << ids[row] % 32);
 	CHECK_EQUAL(c, "EVENT_SUMMARY", conf_reg(d, T3_REG_EVENT_SUMMARY), 1u << ids[row] / 32);
@@ -142,8 +142,7 @@ TEST("a segment word interrupts, too")
 	second.offset = 1024;
 	second.counter_base = 8;
 	conf_map(c, &s, &second);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	clear(&s);
 	for (unsigned i = 0; i < 64; i += 8)
 		conf_store(&s, i, 8, 0);
@@ -179,7 +178,7 @@ TEST("one vector serves events and errors")
 	setup(c, d, &s);
 	enable(&s);
 	conf_reg_write(d, T3_REG_ERROR_ENABLE, T3_ERROR_GUEST);
-	conf_arm(&s, 1);
+	conf_arm_wait(c, &s, 1);
 	CHECK_EQUAL(c, "interrupts of an event", conf_interrupts(c, d, 0), 1);
 	conf_read(d->regs, T3_REG_ID, 1);
 	CHECK_EQUAL(c, "interrupts of an error", conf_interrupts(c, d, 0), 1);
@@ -193,7 +192,7 @@ TEST("the counter of interrupts counts them")
 	setup(c, d, &s);
 	CHECK_EQUAL(c, "INTERRUPTS at first", conf_counter(d, T3_COUNTER_INTERRUPTS), 0);
 	enable(&s);
-	conf_arm(&s, 1);
+	conf_arm_wait(c, &s, 1);
 	CHECK_EQUAL(c, "interrupts", conf_interrupts(c, d, 0), 1);
 	CHECK_EQUAL(c, "INTERRUPTS", conf_counter(d, T3_COUNTER_INTERRUPTS), 1);
 }

@@ -83,8 +83,7 @@ TEST("an illegal access of the doorbell page faults", .rows = ARRAY_SIZE(illegal
 	struct conf_space s;
 
 	setup(c, &s);
-	conf_arm(&s, 5);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 5);
+	conf_arm_wait(c, &s, 5);
 	page = conf_doorbell(&s);
 	if (illegal[row].write)
 		conf_write(page, illegal[row].offset, illegal[row].bytes, 0);
@@ -106,8 +105,7 @@ TEST("a doorbell for a wrong tile faults", .rows = ARRAY_SIZE(bad_tiles), .label
 	struct conf_space s;
 
 	setup(c, &s);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	conf_write(conf_doorbell(&s), T3_DB_TILE, 8, bad_tiles[row].value);
 	conf_wait_fault(c, &s, T3_FAULT_BAD_DOORBELL);
 	CHECK_EQUAL(c, "DOORBELLS", conf_counter(s.dev, T3_COUNTER_DOORBELLS), 0);
@@ -117,8 +115,7 @@ TEST("a doorbell for a wrong tile faults", .rows = ARRAY_SIZE(bad_tiles), .label
 
 static void complete(struct conf *c, struct conf_space *s, uint32_t epoch)
 {
-	conf_arm(s, epoch);
-	conf_wait_state(c, s, T3_SPACE_ARMED, epoch);
+	conf_arm_wait(c, s, epoch);
 	for (unsigned i = 0; i < 64; i += 8)
 		conf_store(s, i, 8, 0);
 	conf_wait_state(c, s, T3_SPACE_COMPLETE, epoch);

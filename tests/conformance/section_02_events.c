@@ -54,7 +54,7 @@ TEST("only words with an event are written")
 	s.events->dropped = 0x2222;
 	s.events->consumed[63][3] = 0x3333;
 	s.events->reserved[LAST_BYTE] = 0x44;
-	conf_arm(&s, 1);
+	conf_arm_wait(c, &s, 1);
 	for (unsigned i = 0; i < 64; i += 8)
 		conf_store(&s, i, 8, 0);
 	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
@@ -73,8 +73,7 @@ TEST("each segment word is in its place", .rows = T3_SPACE_SEGMENTS)
 	conf_space_create(c, conf_device(c, 0), &s, T3_PAGE_SIZE, 2);
 	segment = conf_segment(&s, row);
 	conf_map(c, &s, &segment);
-	conf_arm(&s, 3);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 3);
+	conf_arm_wait(c, &s, 3);
 	for (unsigned i = 0; i < 56; i += 8)
 		conf_store(&s, i, 8, 0);
 	CHECK(c, !(s.events->segment[row] & T3_SEG_WORD_TRACKED), "tracked before the last store");
@@ -90,13 +89,12 @@ TEST("arming keeps the words of the last epoch")
 	struct conf_space s;
 
 	conf_space_simple(c, conf_device(c, 0), &s);
-	conf_arm(&s, 1);
+	conf_arm_wait(c, &s, 1);
 	for (unsigned i = 0; i < 64; i += 8)
 		conf_store(&s, i, 8, 0);
 	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
 	conf_release(&s, 1);
-	conf_arm(&s, 2);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 2);
+	conf_arm_wait(c, &s, 2);
 	CHECK_EQUAL(c, "segment word", s.events->segment[0], DONE(1));
 	for (unsigned i = 0; i < 64; i += 8)
 		conf_store(&s, i, 8, 0);
@@ -112,7 +110,7 @@ TEST("data and words are written before COMPLETE")
 
 	conf_space_simple(c, conf_device(c, 0), &s);
 	for (uint32_t epoch = 1; epoch <= 200; epoch++) {
-		conf_arm(&s, epoch);
+		conf_arm_wait(c, &s, epoch);
 		for (unsigned i = 0; i < 64; i += 4)
 			conf_store(&s, i, 4, epoch);
 		while (s.events->state != STATE(T3_SPACE_COMPLETE, epoch))
@@ -129,8 +127,7 @@ TEST("later faults are counted and dropped")
 	struct conf_space s;
 
 	conf_space_simple(c, conf_device(c, 0), &s);
-	conf_arm(&s, 4);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 4);
+	conf_arm_wait(c, &s, 4);
 	conf_store(&s, 2048, 4, 0);
 	first = conf_wait_fault(c, &s, T3_FAULT_UNMAPPED);
 	CHECK_EQUAL(c, "faults", s.events->faults, 1);

@@ -251,8 +251,7 @@ static void scene_armed(struct scene *scene)
 {
 	if (scene->linked)
 		conf_arm(&scene->peer, 1);
-	conf_arm(&scene->s, 1);
-	conf_wait_state(scene->c, &scene->s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(scene->c, &scene->s, 1);
 }
 
 static void scene_complete(struct scene *scene)

@@ -99,8 +99,7 @@ static void setup(struct conf *c, struct conf_space *s, const struct shape *shap
 	segment.tile_row_bytes = shape->tile_row_bytes;
 	segment.updates = shape->updates;
 	conf_map(c, s, &segment);
-	conf_arm(s, 1);
-	conf_wait_state(c, s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, s, 1);
 }
 
 static uint32_t value_of(const struct shape *shape, uint32_t row, uint32_t byte)
@@ -196,8 +195,7 @@ static void setup_init(struct conf *c, struct conf_space *s, unsigned row, uint8
 	segment.dtype = (uint8_t)inits[row].dtype;
 	segment.init = init;
 	conf_map(c, s, &segment);
-	conf_arm(s, 1);
-	conf_wait_state(c, s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, s, 1);
 }
 
 /* ARM fills the segment with the identity, and changes nothing around it. */
@@ -241,8 +239,7 @@ TEST("each epoch begins with the identity")
 	segment.updates = 2;
 	conf_map(c, &s, &segment);
 	for (uint32_t epoch = 1; epoch <= 2; epoch++) {
-		conf_arm(&s, epoch);
-		conf_wait_state(c, &s, T3_SPACE_ARMED, epoch);
+		conf_arm_wait(c, &s, epoch);
 		for (unsigned i = 0; i < 32; i++)
 			conf_store(&s, 4 * (i % 16), 4, 10 * epoch + i);
 		conf_wait_state(c, &s, T3_SPACE_COMPLETE, epoch);
@@ -266,8 +263,7 @@ TEST("a space completes all 64 segments")
 		segment.counter_base = i;
 		conf_map(c, &s, &segment);
 	}
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	for (uint32_t i = T3_SPACE_SEGMENTS; i-- > 0;) {
 		CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));
 		conf_store(&s, 16 * i, 8, i);

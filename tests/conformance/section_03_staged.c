@@ -43,8 +43,7 @@ static void setup(struct conf *c, struct conf_space *s, uint32_t updates, uint32
 	segment.updates = updates;
 	conf_map(c, s, &segment);
 	stage(c, s, slots);
-	conf_arm(s, 1);
-	conf_wait_state(c, s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, s, 1);
 }
 
 static void fill_slot(struct conf_space *s, uint32_t slot, uint32_t seed)
@@ -168,8 +167,7 @@ TEST("the largest tile is one doorbell")
 	for (uint32_t i = 0; i < T3_MAX_TILE_BYTES / 4; i++)
 		tile[i] = i * 0x9e3779b1;
 	conf_put(s.dev->memory + staging.address, tile, sizeof(tile));
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	conf_tile(&s, 0, 0, 0);
 	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
 	conf_get(s.dev->memory + s.args.buffer, got, sizeof(got));
@@ -196,8 +194,7 @@ TEST("a remote tile is read when it is sent", .devices = 2)
 	conf_map(c, &s, &segment);
 	stage(c, &s, 1);
 	conf_arm(&target, 1);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	fill_slot(&s, 0, 50);
 	for (uint32_t tile = 0; tile < RAGGED_TILES; tile++)
 		conf_tile(&s, 0, 0, tile);
@@ -218,8 +215,7 @@ TEST("staging can be taken away")
 	conf_map(c, &s, &segment);
 	stage(c, &s, 2);
 	stage(c, &s, 0);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	conf_tile(&s, 0, 0, 0);
 	conf_wait_fault(c, &s, T3_FAULT_BAD_DOORBELL);
 }

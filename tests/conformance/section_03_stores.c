@@ -79,8 +79,7 @@ static void setup(struct conf *c, struct conf_space *s, uint32_t dtype, uint32_t
 	segment.offset = 1028;
 	segment.counter_base = 8;
 	conf_map(c, s, &segment);
-	conf_arm(s, 1);
-	conf_wait_state(c, s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, s, 1);
 }
 
 static struct t3_cmd_seg_stats stats_of(struct conf *c, struct conf_space *s)
@@ -298,8 +297,7 @@ TEST("a store over two segments or tiles faults", .rows = 2)
 		if (!row || !i)
 			conf_map(c, &s, &segment);
 	}
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	conf_store(&s, 32, 8, 0x0000000100000001);
 	record = conf_wait_fault(c, &s, row ? T3_FAULT_TILE_CROSS : T3_FAULT_UNMAPPED);
 	CHECK_EQUAL(c, "offset of the fault", record.offset, 32);

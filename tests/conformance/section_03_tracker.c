@@ -22,8 +22,7 @@ static void setup(struct conf *c, struct scene *scene, uint32_t tiles, uint32_t 
 	segment.rows = tiles;
 	segment.updates = updates;
 	conf_map(c, &scene->s, &segment);
-	conf_arm(&scene->s, 1);
-	conf_wait_state(c, &scene->s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &scene->s, 1);
 }
 
 static void geometry(struct conf *c, struct scene *scene)

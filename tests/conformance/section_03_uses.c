@@ -32,8 +32,7 @@ TEST("a doorbell counts once for its tile")
 					       .slot_stride = 128,
 					       .slots = 1 };
 	ADMIN(c, d, T3_CMD_SEG_STAGING, &staging);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	conf_tile(&s, 0, 0, 0);
 	check_uses(c, d, 1, 0);
 	conf_tile(&s, 0, 0, 1);

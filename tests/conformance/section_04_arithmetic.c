@@ -69,8 +69,7 @@ static void setup(struct conf *c, struct conf_space *s, uint32_t op, uint32_t dt
 	conf_map(c, s, &segment);
 	for (unsigned i = 0; i < VALUES * VALUES; i++)
 		conf_buffer_write(s, i * size, size, values[i / VALUES]);
-	conf_arm(s, 1);
-	conf_wait_state(c, s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, s, 1);
 }
 
 static void store_all(struct conf_space *s, uint32_t dtype, const uint32_t *values, unsigned width)
@@ -149,8 +148,7 @@ TEST("float updates add in the order of arrival", .rows = 4)
 	segment.row_bytes = segment.pitch = segment.tile_row_bytes = 4;
 	segment.updates = 3;
 	conf_map(c, &s, &segment);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	for (unsigned i = 0; i < 3; i++) {
 		conf_store(&s, 0, 4, words[orders[row][i]]);
 		wanted = reference_update(T3_OP_ADD, T3_DTYPE_F32, wanted, words[orders[row][i]]);
@@ -176,8 +174,7 @@ TEST("a NaN loses its payload", .rows = 16, .label = pair_label)
 	segment.op = (uint8_t)op;
 	segment.dtype = (uint8_t)dtype;
 	conf_map(c, &s, &segment);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	start = starts[op][dtype];
 	wanted = reference_update(op, dtype, start, nans[dtype]);
 	conf_store(&s, 0, reference_bytes(dtype), nans[dtype]);

@@ -101,6 +101,8 @@ TEST("a reduction chained into a gather needs no software", .devices = 2)
 	for (uint32_t epoch = 1; epoch <= 3; epoch++) {
 		for (unsigned i = 0; i < scene.count; i++)
 			conf_arm(&scene.gather[i], epoch);
+		for (unsigned i = 0; i < scene.count; i++)
+			conf_wait_state(c, &scene.gather[i], T3_SPACE_ARMED, epoch);
 		reduce_arm(c, scene.scatter, scene.count, epoch);
 		reduce_store(scene.scatter, scene.count, epoch);
 		finish(c, &scene, epoch);

@@ -141,7 +141,7 @@ TEST("a chain of devices sends tiles on", .devices = 3)
 	pair.to.target_op = T3_OP_ADD;
 	pair.to.updates = 2;
 	pair_map(c, &pair);
-	conf_arm(&end, 1);
+	conf_arm_wait(c, &end, 1);
 	pair_arm(c, &pair, 1);
 	pair_store(&pair.target, 0);
 	pair_store(&pair.source, 0);

@@ -47,8 +47,7 @@ static void broadcast(struct conf *c, struct broadcast *b, uint8_t kind, bool on
 	conf_map(c, &b->source, &b->from);
 	for (unsigned i = 0; i < 2; i++)
 		conf_arm(&b->targets[i], 1);
-	conf_arm(&b->source, 1);
-	conf_wait_state(c, &b->source, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &b->source, 1);
 }
 
 TEST("a segment sends to several targets", .rows = 4, .devices = 3)

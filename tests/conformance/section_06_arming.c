@@ -14,8 +14,7 @@ TEST("a source waits until its target is armed", .devices = 2)
 	pair_map(c, &pair);
 	conf_arm(&pair.source, 1);
 	conf_wait_state(c, &pair.source, T3_SPACE_ARMING, 1);
-	conf_arm(&pair.target, 1);
-	conf_wait_state(c, &pair.target, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &pair.target, 1);
 	conf_wait_state(c, &pair.source, T3_SPACE_ARMED, 1);
 }
 
@@ -25,8 +24,7 @@ TEST("a target in an earlier epoch is waited for", .devices = 2)
 
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	pair_map(c, &pair);
-	conf_arm(&pair.target, 1);
-	conf_wait_state(c, &pair.target, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &pair.target, 1);
 	conf_arm(&pair.source, 2);
 	conf_wait_state(c, &pair.source, T3_SPACE_ARMING, 2);
 	conf_interrupts_now(c, pair.source.dev, 0);
@@ -41,10 +39,8 @@ TEST("a target in a later epoch refuses the updates", .devices = 2)
 
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	pair_map(c, &pair);
-	conf_arm(&pair.target, 3);
-	conf_wait_state(c, &pair.target, T3_SPACE_ARMED, 3);
-	conf_arm(&pair.source, 2);
-	conf_wait_state(c, &pair.source, T3_SPACE_ARMED, 2);
+	conf_arm_wait(c, &pair.target, 3);
+	conf_arm_wait(c, &pair.source, 2);
 	conf_store(&pair.source, 0, 8, 1);
 	record = conf_wait_fault(c, &pair.source, T3_FAULT_REJECTED);
 	CHECK_EQUAL(c, "detail", record.detail, T3_NAK_EPOCH);
@@ -58,8 +54,7 @@ TEST("a target that has completed is no obstacle", .devices = 2)
 	conf_map(c, &pair.source, &pair.from);
 	conf_arm(&pair.target, 1);
 	conf_wait_state(c, &pair.target, T3_SPACE_COMPLETE, 1);
-	conf_arm(&pair.source, 1);
-	conf_wait_state(c, &pair.source, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &pair.source, 1);
 }
 
 TEST("a source waits for all its routes", .devices = 2)
@@ -72,8 +67,7 @@ TEST("a source waits for all its routes", .devices = 2)
 	conf_space_create(c, conf_device(c, 1), &second, T3_PAGE_SIZE, 1);
 	conf_connect(c, &pair.source, 31, &second, 31);
 	conf_arm(&pair.source, 1);
-	conf_arm(&pair.target, 1);
-	conf_wait_state(c, &pair.target, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &pair.target, 1);
 	conf_wait_state(c, &pair.source, T3_SPACE_ARMING, 1);
 	conf_arm(&second, 1);
 	conf_wait_state(c, &pair.source, T3_SPACE_ARMED, 1);
@@ -90,8 +84,7 @@ TEST("spaces that send to each other both arm", .devices = 2)
 	for (uint32_t epoch = 1; epoch <= 3; epoch++) {
 		conf_arm(&pair.source, epoch);
 		conf_wait_state(c, &pair.source, T3_SPACE_ARMING, epoch);
-		conf_arm(&pair.target, epoch);
-		conf_wait_state(c, &pair.target, T3_SPACE_ARMED, epoch);
+		conf_arm_wait(c, &pair.target, epoch);
 		conf_wait_state(c, &pair.source, T3_SPACE_ARMED, epoch);
 		pair_store(&pair.source, epoch);
 		conf_wait_state(c, &pair.target, T3_SPACE_COMPLETE, epoch);
@@ -135,8 +128,7 @@ TEST("a target that arms takes updates", .devices = 2)
 	conf_connect(c, &pair.target, 0, &last, 0);
 	conf_arm(&pair.target, 1);
 	conf_wait_state(c, &pair.target, T3_SPACE_ARMING, 1);
-	conf_arm(&pair.source, 1);
-	conf_wait_state(c, &pair.source, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &pair.source, 1);
 	pair_store(&pair.source, 30);
 	conf_wait_state(c, &pair.source, T3_SPACE_COMPLETE, 1);
 	pair_check(c, &pair.target, 30, "while ARMING");

@@ -105,8 +105,7 @@ TEST("updates pass by a key", .devices = 2)
 	conf_map(c, &k.target, &to);
 	conf_map(c, &k.source, &from);
 	conf_arm(&k.target, 1);
-	conf_arm(&k.source, 1);
-	conf_wait_state(c, &k.source, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &k.source, 1);
 	pair_store(&k.source, 100);
 	conf_wait_state(c, &k.target, T3_SPACE_COMPLETE, 1);
 	pair_check(c, &k.target, 100, "element of the target");

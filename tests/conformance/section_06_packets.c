@@ -195,8 +195,7 @@ static void release_target(struct conf *c, struct pair *pair)
 static void rearm_target(struct conf *c, struct pair *pair)
 {
 	release_target(c, pair);
-	conf_arm(&pair->target, 2);
-	conf_wait_state(c, &pair->target, T3_SPACE_ARMED, 2);
+	conf_arm_wait(c, &pair->target, 2);
 }
 
 /* Part of the first tile is counted, so the update brings more than is left. */
@@ -281,6 +280,7 @@ TEST("a tile that is remote at the target is rejected", .devices = 2)
 	pair.to.op = pair.to.init = 0;
 	pair_map(c, &pair);
 	conf_arm(&end, 1);
+	conf_wait_state(c, &end, T3_SPACE_COMPLETE, 1);
 	pair_arm(c, &pair, 1);
 	conf_store(&pair.source, 0, 4, 1);
 	CHECK_EQUAL(c, "detail", conf_wait_fault(c, &pair.source, T3_FAULT_REJECTED).detail,

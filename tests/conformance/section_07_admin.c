@@ -143,8 +143,7 @@ TEST("a query tells the state of a space")
 	struct conf_space s;
 
 	conf_space_simple(c, conf_device(c, 0), &s);
-	conf_arm(&s, 77);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 77);
+	conf_arm_wait(c, &s, 77);
 	args = (struct t3_cmd_space){
 		.space = s.args.space, .generation = 9, .state = 9, .epoch = 9, .in_flight = 9
 	};
@@ -185,7 +184,7 @@ TEST("a reset clears the epoch and keeps segments")
 	struct conf_space s;
 
 	conf_space_simple(c, conf_device(c, 0), &s);
-	conf_arm(&s, 1);
+	conf_arm_wait(c, &s, 1);
 	for (unsigned i = 0; i < 40; i += 8)
 		conf_store(&s, i, 8, 1);
 	conf_store(&s, 0, 8, 1);
@@ -196,8 +195,7 @@ TEST("a reset clears the epoch and keeps segments")
 	ADMIN(c, s.dev, T3_CMD_SEG_STATS, &stats);
 	CHECK_EQUAL(c, "stores", stats.stores, 0);
 	CHECK_EQUAL(c, "triggers", stats.triggers, 0);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	for (unsigned i = 0; i < 2 * 16; i += 8)
 		CHECK_EQUAL(c, "counter record", conf_read(s.dev->memory, s.args.counters + i, 8),
 			    0);

@@ -47,8 +47,7 @@ TEST("each store counts at once")
 
 	conf_space_simple(c, d, &s);
 	expect(c, &s, 0, 0, T3_TILE_OPEN);
-	conf_arm(&s, 5);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 5);
+	conf_arm_wait(c, &s, 5);
 	for (unsigned i = 0; i < 32; i += 4) {
 		expect(c, &s, 0, i, (i ? T3_TILE_STARTED : 0) | T3_TILE_OPEN);
 		conf_store(&s, i, 4, 1);
@@ -65,8 +64,7 @@ TEST("each store counts at once")
 	conf_release(&s, 5);
 	conf_wait_state(c, &s, T3_SPACE_IDLE, 5);
 	expect(c, &s, 1, 32, done);
-	conf_arm(&s, 6);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 6);
+	conf_arm_wait(c, &s, 6);
 	expect(c, &s, 1, 0, T3_TILE_OPEN);
 }
 
@@ -78,8 +76,7 @@ TEST("a query leaves no trace")
 	struct conf_space s;
 
 	conf_space_simple(c, d, &s);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	conf_store(&s, 0, 8, 1);
 	for (unsigned i = 0; i < T3_COUNTER_COUNT; i++)
 		before[i] = conf_counter(d, i);
@@ -110,8 +107,7 @@ TEST("the search finds the first open tile")
 	args.row_bytes = args.pitch = 4 * TILES;
 	args.tile_row_bytes = 4;
 	conf_map(c, &s, &args);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	for (unsigned i = 0; i < TILES - 1; i++)
 		if (i != 7)
 			conf_store(&s, 4 * i, 4, 1);
@@ -143,8 +139,7 @@ TEST("unacknowledged bytes are told", .devices = 2)
 	args.routes = 1;
 	conf_map(c, &source, &args);
 	conf_arm(&target, 1);
-	conf_arm(&source, 1);
-	conf_wait_state(c, &source, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &source, 1);
 	CHECK_EQUAL(c, "unacknowledged", query(c, &source, 0, 1).unacknowledged, 64);
 	for (unsigned i = 0; i < 32; i += 8)
 		conf_store(&source, i, 8, 1);

@@ -58,7 +58,7 @@ TEST("a reset frees all spaces", .rows = ARRAY_SIZE(ways), .label = way_label)
 	uint64_t before;
 
 	conf_space_simple(c, d, &s);
-	conf_arm(&s, 1);
+	conf_arm_wait(c, &s, 1);
 	conf_store(&s, 0, 8, 1);
 	before = s.events->state;
 	reset(c, d, row);
@@ -155,7 +155,7 @@ TEST("a device can be reset again and again")
 		d->spaces_used = 0;
 		d->aperture_used = d->memory_used = 0;
 		conf_space_simple(c, d, &s);
-		conf_arm(&s, 1);
+		conf_arm_wait(c, &s, 1);
 		for (unsigned j = 0; j < 64; j += 8)
 			conf_store(&s, j, 8, j);
 		conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);

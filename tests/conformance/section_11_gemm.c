@@ -189,8 +189,7 @@ TEST("a row of sums updates a space", .rows = 2)
 
 	prepare(c, &x, row ? T3_DTYPE_F32 : T3_DTYPE_I32, 1, 16, 2);
 	conf_space_simple(c, x.q.dev, &s);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	for (uint32_t i = 0; i < 32; i++)
 		conf_write(x.q.dev->memory, B + 4 * i, 4, 1000 + i);
 	conf_write(x.q.dev->memory, A, 4, 3);

@@ -17,8 +17,7 @@ static struct t3_descriptor to_space(const struct conf_space *s, struct t3_descr
 static void local(struct conf *c, struct conf_space *s)
 {
 	conf_space_simple(c, conf_device(c, 0), s);
-	conf_arm(s, 1);
-	conf_wait_state(c, s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, s, 1);
 }
 
 /* From host memory, device memory or a pattern. Tiles complete as with the CPU's stores. */
@@ -144,8 +143,7 @@ TEST("a space that is not armed is not affected")
 	other.space = T3_MAX_SPACES - 1;
 	expect(c, &q, other, T3_DESC_SPACE, T3_SPACE_FREE);
 	expect(c, &q, fill, T3_DESC_SPACE, T3_SPACE_IDLE);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	pair_store(&s, 0);
 	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
 	expect(c, &q, fill, T3_DESC_SPACE, T3_SPACE_COMPLETE);

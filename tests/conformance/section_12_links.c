@@ -133,8 +133,7 @@ TEST("a link that is down ends the space after its retries", .rows = 2, .devices
 	CHECK_EQUAL(c, "src_rank", record.src_rank, pair.target.dev->rank);
 	CHECK(c, conf_reg(pair.source.dev, T3_REG_ERROR_STATUS) & T3_ERROR_LINK, "LINK is not set");
 	CHECK(c, conf_counter(pair.source.dev, T3_COUNTER_LINK_DOWNS) > 0, "LINK_DOWNS is 0");
-	conf_arm(&other, 1);
-	conf_wait_state(c, &other, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &other, 1);
 	pair_store(&other, 0);
 	conf_wait_state(c, &other, T3_SPACE_COMPLETE, 1);
 	INJECT(c, pair.source.dev, .kind = T3_INJECT_LINK_UP, .peer = pair.target.dev->rank);

@@ -39,8 +39,7 @@ static void wide(struct conf *c, struct conf_space *s, uint32_t init)
 static void wide_armed(struct conf *c, struct conf_space *s)
 {
 	wide(c, s, T3_INIT_KEEP);
-	conf_arm(s, 1);
-	conf_wait_state(c, s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, s, 1);
 }
 
 enum { BY_STORE, BY_ARM, BY_READ, BY_RECORD };
@@ -76,8 +75,7 @@ TEST("poison faults the space that meets it", .rows = 4)
 		     row == BY_RECORD ? s.args.counters + 16
 		     : row == BY_ARM  ? s.args.buffer + 64
 				      : s.args.buffer + 72);
-	conf_arm(&other, 1);
-	conf_wait_state(c, &other, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &other, 1);
 	pair_store(&other, 0);
 	conf_wait_state(c, &other, T3_SPACE_COMPLETE, 1);
 }
@@ -231,8 +229,7 @@ TEST("a lost interrupt is the counted one")
 	conf_reg_write(d, T3_REG_SPACE_PENDING, bit);
 	conf_reg_write(d, T3_REG_SPACE_ENABLE, bit);
 	INJECT(c, d, .kind = T3_INJECT_LOSE_IRQ, .nth = 1, .count = 1);
-	conf_arm(&s, 1);
-	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &s, 1);
 	CHECK_EQUAL(c, "interrupts", conf_interrupts_now(c, d, 0), 0);
 	CHECK_EQUAL(c, "PENDING", conf_reg(d, T3_REG_SPACE_PENDING), bit);
 	CHECK_EQUAL(c, "INTERRUPTS", conf_counter(d, T3_COUNTER_INTERRUPTS), 1);
@@ -260,8 +257,7 @@ TEST("a failed access ends its space alone")
 	CHECK_EQUAL(c, "STATE", conf_state(&s) >> 32, T3_SPACE_FAULTED);
 	CHECK_EQUAL(c, "INJECTED", conf_counter(d, T3_COUNTER_INJECTED), 1);
 	CHECK(c, conf_reg(d, T3_REG_ERROR_STATUS) & T3_ERROR_HOST_DMA, "HOST_DMA is not set");
-	conf_arm(&other, 1);
-	conf_wait_state(c, &other, T3_SPACE_ARMED, 1);
+	conf_arm_wait(c, &other, 1);
 	conf_space_command(c, &s, T3_CMD_SPACE_RESET);
 	conf_wait_state(c, &s, T3_SPACE_IDLE, 0);
 }

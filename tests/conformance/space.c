@@ -129,6 +129,12 @@ void conf_arm(struct conf_space *s, uint32_t epoch)
 	conf_write(conf_doorbell(s), T3_DB_ARM, 4, epoch);
 }
 
+void conf_arm_wait(struct conf *c, struct conf_space *s, uint32_t epoch)
+{
+	conf_arm(s, epoch);
+	conf_wait_state(c, s, T3_SPACE_ARMED, epoch);
+}
+
 void conf_release(struct conf_space *s, uint32_t epoch)
 {
 	conf_write(conf_doorbell(s), T3_DB_RELEASE, 4, epoch);
