@@ -31,8 +31,17 @@ struct conf_test {
 	unsigned rows; /* a table's rows, each a test of its own; 0: no table */
 	const char *(*label)(unsigned row); /* one word; NULL: the row's number */
 	unsigned devices;		    /* needed, each linked to the next; 0 is 1 */
+	unsigned needs;			    /* CONF_STEP and so on */
 	int line;
 	struct conf_test *next;
+};
+
+/* What only some hosts and devices have. A test that needs it is skipped by name where it lacks. */
+enum conf_capability {
+	CONF_STEP = 1u << 0,	/* the host holds the devices' work and does it event by event */
+	CONF_WATCH = 1u << 1,	/* the host sees each DMA write and interrupt, in order */
+	CONF_TRACKER = 1u << 2, /* the host makes devices with another tracker */
+	CONF_INJECT = 1u << 3,	/* the devices have CAPS.INJECT */
 };
 
 struct conf_section {
@@ -121,6 +130,7 @@ struct conf_device {
 	uint32_t spaces_used;
 	/* An interrupt from before a reset may still arrive. */
 	bool late;
+	bool remade; /* by conf_tracker() */
 };
 
 /* Devices of the running test, with those that it asked for first; count >= those. */
@@ -185,6 +195,36 @@ uint64_t conf_interrupts(struct conf *c, struct conf_device *d, unsigned vector)
 /* As above, but waits no longer than a device may take for its earlier actions. */
 uint64_t conf_interrupts_now(struct conf *c, struct conf_device *d, unsigned vector);
 
+/* --------------------------------------------------- what only some hosts have */
+
+/*
+ * CONF_STEP. From conf_hold() on, links and engines do nothing but conf_step()'s events, so a test
+ * that waits lets them go first. conf_step() returns whether there is more to do. An access does all
+ * that it does itself.
+ */
+void conf_hold(struct conf *c);
+bool conf_step(struct conf *c, unsigned events);
+/* Do all that is left, and hold no longer. */
+void conf_let_go(struct conf *c);
+
+/* CONF_WATCH. A write to host memory, or an interrupt. */
+struct conf_action {
+	uint64_t iova;
+	size_t bytes;	 /* 0: an interrupt */
+	uint32_t vector; /* of the interrupt */
+	uint64_t seen;	 /* device memory at the watched offset, when it came */
+};
+
+#define CONF_ACTIONS 64u
+
+/* Begin anew, and note the 8 bytes of device memory at `offset` with each action. */
+void conf_watch(struct conf_device *d, uint64_t offset);
+/* The actions since then, of which the first CONF_ACTIONS are kept. */
+unsigned conf_watched(struct conf_device *d, const struct conf_action **actions);
+
+/* CONF_TRACKER. The device, as after its making, with such a tracker for the running test. */
+void conf_tracker(struct conf *c, struct conf_device *d, uint32_t entries, uint32_t ways);
+
 /* ------------------------------------------------------------------ waiting */
 
 struct conf_deadline {
@@ -203,6 +243,25 @@ uint32_t conf_admin(struct conf_device *d, uint32_t opcode, void *args, size_t b
 #define ADMIN(c, d, opcode, args)                                                          \
 	CHECK_EQUAL(c, "status of " #opcode, conf_admin(d, opcode, args, sizeof(*(args))), \
 		    T3_ADMIN_OK)
+
+/* A command that must fail with that status, or be OK. One that fails changes nothing at all. */
+void conf_try(struct conf *c, struct conf_device *d, uint32_t opcode, const void *args,
+	      size_t bytes, uint32_t status);
+
+/* One field of the arguments of a good command is replaced. */
+struct conf_change {
+	const char *name;
+	size_t offset, bytes;
+	uint64_t value;
+	uint32_t status;
+};
+
+#define CONF_FIELD(type, field) offsetof(struct type, field), sizeof(((struct type *)0)->field)
+
+static inline void conf_change(void *args, const struct conf_change *change)
+{
+	conf_replace(args, change->offset, change->bytes, change->value);
+}
 
 /* ---------------------------------------------------------- spaces, segments */
 
@@ -227,6 +286,15 @@ void conf_space_simple(struct conf *c, struct conf_device *d, struct conf_space 
 /* A LOCAL i32 segment, op ADD from identity, one row of 64 bytes in two tiles. */
 struct t3_cmd_seg_map conf_segment(const struct conf_space *s, uint32_t segment);
 void conf_map(struct conf *c, struct conf_space *s, const struct t3_cmd_seg_map *segment);
+
+/* `slots` staging slots of a segment at that offset of the buffer. */
+void conf_stage(struct conf *c, struct conf_space *s, uint32_t segment, uint64_t offset,
+		uint64_t stride, uint32_t slots);
+struct t3_cmd_seg_stats conf_stats(struct conf *c, struct conf_space *s, uint32_t segment);
+struct t3_cmd_tile_query conf_tile_query(struct conf *c, struct conf_space *s, uint32_t segment,
+					 uint32_t tile, uint32_t tiles);
+/* Record `index` of the counter table, as it is in memory. */
+struct t3_tile_record conf_record(struct conf_space *s, uint32_t index);
 
 /* route of `s` to `to`, through import `import` there, which allows everything. */
 void conf_connect(struct conf *c, struct conf_space *s, uint32_t route, struct conf_space *to,
@@ -253,7 +321,13 @@ void conf_memory_fill(struct conf_device *d, uint64_t offset, uint64_t bytes, ui
 void conf_wait_state(struct conf *c, struct conf_space *s, uint32_t state, uint32_t epoch);
 /* Check that the space is FAULTED with a first fault of this kind. Returns the record. */
 struct t3_fault_record conf_wait_fault(struct conf *c, struct conf_space *s, uint32_t kind);
-/* Wait until the 64-bit word at `word` in host memory is `wanted`. */
+/* The same, of an access of this device, with the place. CONF_NO_TILE: none. */
+void conf_expect_fault(struct conf *c, struct conf_space *s, uint32_t kind, uint32_t segment,
+		       uint32_t tile, uint64_t offset);
+#define CONF_NO_SEGMENT 0xffffffffu
+#define CONF_NO_TILE	0xffffffffu
+#define CONF_NO_OFFSET	(~0ull)
+
 /*
  * Order what the device sees, or what it wrote. Compilers order threads alone, which on arm64 does
  * not reach a device.
@@ -267,6 +341,7 @@ static inline void conf_barrier(void)
 #endif
 }
 
+/* Wait until the 64-bit word at `word` in host memory is `wanted`. */
 void conf_wait_word(struct conf *c, const volatile uint64_t *word, uint64_t wanted,
 		    const char *what);
 void conf_wait_counter(struct conf *c, struct conf_device *d, enum t3_counter_id id,

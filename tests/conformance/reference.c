@@ -27,6 +27,16 @@ unsigned reference_bytes(uint32_t dtype)
 	return dtype == T3_DTYPE_F16 || dtype == T3_DTYPE_BF16 ? 2 : 4;
 }
 
+uint32_t reference_identity(uint32_t op, uint32_t dtype)
+{
+	static const uint32_t least[] = { 0x80000000, 0xff800000, 0xfc00, 0xff80 };
+	static const uint32_t most[] = { 0x7fffffff, 0x7f800000, 0x7c00, 0x7f80 };
+
+	if (op == T3_OP_MIN)
+		return most[dtype];
+	return op == T3_OP_MAX ? least[dtype] : 0;
+}
+
 static double decode(const struct format *format, uint32_t word)
 {
 	int fraction_bits = format->significand - 1;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 unsigned reference_bytes(uint32_t dtype);
+uint32_t reference_identity(uint32_t op, uint32_t dtype);
 /* m = op(m, v) */
 uint32_t reference_update(uint32_t op, uint32_t dtype, uint32_t m, uint32_t v);
 

@@ -80,6 +80,7 @@ unsigned conf_devices(const struct conf *c)
 
 static void prepare(struct conf *c)
 {
+	conf_extra_restore(c);
 	conf_inject_clear(c);
 	for (unsigned i = 0; i < c->count; i++) {
 		struct conf_device *d = &c->device[i];
@@ -99,6 +100,7 @@ static void prepare(struct conf *c)
 static void run_test(struct conf *c, const struct conf_test *test, unsigned row)
 {
 	unsigned needed = test->devices ? test->devices : 1;
+	const char *lacks;
 
 	if (setjmp(c->leave))
 		return;
@@ -108,6 +110,9 @@ static void run_test(struct conf *c, const struct conf_test *test, unsigned row)
 	if (c->linked < needed)
 		conf_skip(c, "needs %u devices, each with a link to the next; there %s %u", needed,
 			  c->linked == 1 ? "is" : "are", c->linked);
+	lacks = conf_lacks(c, needed, test->needs);
+	if (lacks)
+		conf_skip(c, "%s", lacks);
 	test->run(c, row);
 	c->result->verdict = CONF_PASSED;
 }

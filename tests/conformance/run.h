@@ -29,6 +29,7 @@ struct conf {
 	bool unmapped[CONF_PAGES];
 	unsigned pages_used;
 	bool injected; /* faults that outlive a reset */
+	bool held;     /* the test holds the devices' work */
 	jmp_buf leave; /* out of the running test */
 	struct conf_result *result;
 };
@@ -52,6 +53,25 @@ size_t conf_page_stride(void);
 uint8_t *conf_pages_at(uint64_t iova, size_t bytes);
 int conf_page_map(struct conf *c, unsigned page);
 int conf_page_unmap(struct conf *c, unsigned page);
+
+/*
+ * What a way to the devices may have (enum conf_capability), and leaves at NULL where it has not.
+ * hold() holds all devices or lets them go. step() returns whether there is more to do. tracker()
+ * makes the device anew, and with 0 entries as it was at first.
+ */
+struct conf_extra {
+	void (*hold)(struct conf *c, bool on);
+	bool (*step)(struct conf *c, unsigned events);
+	void (*watch)(struct conf_device *d, uint64_t offset);
+	unsigned (*watched)(struct conf_device *d, const struct conf_action **actions);
+	bool (*tracker)(struct conf_device *d, uint32_t entries, uint32_t ways);
+};
+
+extern const struct conf_extra conf_extra;
+
+/* extra.c: what of `needs` is not there, as text; NULL when all is. */
+const char *conf_lacks(struct conf *c, unsigned devices, unsigned needs);
+void conf_extra_restore(struct conf *c);
 
 /* VFIO's files among themselves. */
 int conf_region(struct conf_device *d, unsigned index, volatile uint8_t **base, uint64_t *bytes,

@@ -117,6 +117,48 @@ void conf_connect(struct conf *c, struct conf_space *s, uint32_t route, struct c
 	ADMIN(c, s->dev, T3_CMD_ROUTE_SET, &route_set);
 }
 
+void conf_stage(struct conf *c, struct conf_space *s, uint32_t segment, uint64_t offset,
+		uint64_t stride, uint32_t slots)
+{
+	struct t3_cmd_seg_staging args = {
+		.space = s->args.space,
+		.segment = segment,
+		.address = s->args.buffer + offset,
+		.slot_stride = stride,
+		.slots = slots,
+	};
+
+	ADMIN(c, s->dev, T3_CMD_SEG_STAGING, &args);
+}
+
+struct t3_cmd_seg_stats conf_stats(struct conf *c, struct conf_space *s, uint32_t segment)
+{
+	struct t3_cmd_seg_stats args = { .space = s->args.space, .segment = segment };
+
+	ADMIN(c, s->dev, T3_CMD_SEG_STATS, &args);
+	return args;
+}
+
+struct t3_cmd_tile_query conf_tile_query(struct conf *c, struct conf_space *s, uint32_t segment,
+					 uint32_t tile, uint32_t tiles)
+{
+	struct t3_cmd_tile_query args = {
+		.space = s->args.space, .segment = segment, .tile = tile, .tiles = tiles
+	};
+
+	ADMIN(c, s->dev, T3_CMD_TILE_QUERY, &args);
+	return args;
+}
+
+struct t3_tile_record conf_record(struct conf_space *s, uint32_t index)
+{
+	struct t3_tile_record record;
+
+	conf_get(s->dev->memory + s->args.counters + index * sizeof(record), &record,
+		 sizeof(record));
+	return record;
+}
+
 /* ---------------------------------------------------------------- doorbells */
 
 volatile uint8_t *conf_doorbell(const struct conf_space *s)

@@ -291,3 +291,6 @@ void conf_close(struct conf *c)
 			complain("VFIO_DEVICE_RESET", c->device[i].bdf);
 	}
 }
+
+/* VFIO shows no more than accesses, interrupts and memory. */
+const struct conf_extra conf_extra = { NULL };

@@ -18,6 +18,8 @@
 #define DEVICES		   (RING + 1)
 #define MEMORY		   0x10000000u
 #define APERTURE	   0x10000000u
+#define ENTRIES		   256u /* of the tracker */
+#define WAYS		   8u
 #define EVENTS		   100000u
 #define PCI_COMMAND	   0x04u
 #define PCI_COMMAND_MASTER 0x4u
@@ -32,10 +34,14 @@ struct conf_host {
 	uint64_t interrupts[T3_MAX_VECTORS];
 	uint32_t held; /* vectors that were raised while it was no bus master */
 	bool master;
+	uint64_t watched; /* offset in its memory */
+	unsigned actions;
+	struct conf_action action[CONF_ACTIONS];
 };
 
 static struct conf_host devices[DEVICES];
 static bool ordinary; /* all stores take the ordinary path */
+static bool held;     /* a test holds the fabrics' work */
 
 /* ---------------------------------------------------------------- callbacks */
 
@@ -62,19 +68,30 @@ static bool dma_read(void *opaque, uint64_t address, void *to, size_t bytes)
 	return from;
 }
 
+static void note(struct conf_host *n, struct conf_action action)
+{
+	memcpy(&action.seen, n->memory + n->watched, sizeof(action.seen));
+	if (n->actions < CONF_ACTIONS)
+		n->action[n->actions] = action;
+	n->actions++;
+}
+
 static bool dma_write(void *opaque, uint64_t address, const void *from, size_t bytes)
 {
 	uint8_t *to = guest_memory(opaque, address, bytes);
 
-	if (to)
-		memcpy(to, from, bytes);
-	return to;
+	if (!to)
+		return false;
+	memcpy(to, from, bytes);
+	note(opaque, (struct conf_action){ .iova = address, .bytes = bytes });
+	return true;
 }
 
 static void raise_irq(void *opaque, uint32_t vector)
 {
 	struct conf_host *n = opaque;
 
+	note(n, (struct conf_action){ .vector = vector });
 	if (!n->master)
 		n->held |= 1u << vector;
 	else if (vector < n->vectors)
@@ -95,10 +112,19 @@ static void kick(void *opaque)
 
 static const struct t3_fabric_ops fabric_ops = { .kick = kick };
 
+static bool run_all(uint32_t events)
+{
+	bool more = false;
+
+	for (unsigned i = 0; i < DEVICES; i += RING)
+		more |= t3_fabric_run(devices[i].fabric, events);
+	return more;
+}
+
 void conf_idle(void)
 {
-	for (unsigned i = 0; i < DEVICES; i += RING)
-		t3_fabric_run(devices[i].fabric, EVENTS);
+	if (!held)
+		run_all(EVENTS);
 }
 
 /* ----------------------------------------------------------------- accesses */
@@ -301,6 +327,45 @@ int conf_page_unmap(struct conf *c, unsigned page)
 	return 0;
 }
 
+/* ------------------------------------------- what other ways to devices lack */
+
+static void hold(struct conf *c, bool on)
+{
+	(void)c;
+	held = on;
+	for (unsigned i = 0; i < DEVICES; i += RING)
+		t3_fabric_set_inline_budget(devices[i].fabric, on ? 0 : T3_INLINE_BUDGET);
+}
+
+static bool step(struct conf *c, unsigned events)
+{
+	(void)c;
+	return run_all(events);
+}
+
+static void watch(struct conf_device *d, uint64_t offset)
+{
+	d->host->watched = offset;
+	d->host->actions = 0;
+}
+
+static unsigned watched(struct conf_device *d, const struct conf_action **actions)
+{
+	*actions = d->host->action;
+	return d->host->actions;
+}
+
+static bool make(struct conf_host *n, uint32_t entries, uint32_t ways);
+
+static bool tracker(struct conf_device *d, uint32_t entries, uint32_t ways)
+{
+	t3_dev_detach(d->host->dev);
+	t3_dev_free(d->host->dev);
+	return entries ? make(d->host, entries, ways) : make(d->host, ENTRIES, WAYS);
+}
+
+const struct conf_extra conf_extra = { hold, step, watch, watched, tracker };
+
 /* -------------------------------------------------------------------- all */
 
 const char conf_way[] =
@@ -330,24 +395,28 @@ static void *reserve(size_t bytes, int access)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-static bool make(struct conf_host *n, unsigned rank)
+static bool make(struct conf_host *n, uint32_t entries, uint32_t ways)
 {
+	unsigned rank = (unsigned)(n - devices);
 	const struct t3_dev_config config = {
 		.memory_size = MEMORY,
 		.aperture_size = APERTURE,
-		.tracker_entries = 256,
-		.tracker_ways = 8,
+		.tracker_entries = entries,
+		.tracker_ways = ways,
 		.guest_inject = rank < RING,
 		.keys = T3_KEYS_NODE,
 	};
 
+	n->dev = t3_dev_new(&config, n->memory, &host_ops, n);
+	return n->dev && t3_dev_attach(n->dev, n->fabric, rank % RING) == T3_ATTACH_OK;
+}
+
+static bool reserve_all(struct conf_host *n)
+{
 	n->regs = reserve(T3_BAR_REGS_SIZE, PROT_NONE);
 	n->aperture = reserve(APERTURE, PROT_NONE);
 	n->memory = reserve(MEMORY, PROT_READ | PROT_WRITE);
-	if (!n->regs || !n->aperture || !n->memory)
-		return false;
-	n->dev = t3_dev_new(&config, n->memory, &host_ops, n);
-	return n->dev && t3_dev_attach(n->dev, n->fabric, rank % RING) == T3_ATTACH_OK;
+	return n->regs && n->aperture && n->memory;
 }
 
 static bool make_all(struct conf *c)
@@ -360,7 +429,8 @@ static bool make_all(struct conf *c)
 	for (unsigned i = 0; i < DEVICES; i++) {
 		devices[i].conf = c;
 		devices[i].fabric = devices[i / RING * RING].fabric;
-		if (!devices[i].fabric || !make(&devices[i], i))
+		if (!devices[i].fabric || !reserve_all(&devices[i]) ||
+		    !make(&devices[i], ENTRIES, WAYS))
 			return false;
 	}
 	return true;
