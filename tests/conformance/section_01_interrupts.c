@@ -196,3 +196,37 @@ TEST("the counter of interrupts counts them")
 	CHECK_EQUAL(c, "interrupts", conf_interrupts(c, d, 0), 1);
 	CHECK_EQUAL(c, "INTERRUPTS", conf_counter(d, T3_COUNTER_INTERRUPTS), 1);
 }
+
+/* Interrupts are counted where PENDING and ENABLE both become 1, and only there. */
+TEST("an interrupt is sent when a bit becomes pending and enabled")
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct conf_space s;
+
+	d->spaces_used = 2;
+	conf_reg_write(d, T3_REG_EVENT_VECTOR, 1);
+	conf_reg_write(d, T3_REG_SPACE_ENABLE + 4, 1u << 3);
+	conf_space_create(c, d, &s, T3_PAGE_SIZE, 1);
+	CHECK_EQUAL(c, "PENDING", conf_reg(d, T3_REG_SPACE_PENDING), 1u << 2);
+	CHECK_EQUAL(c, "EVENT_SUMMARY", conf_reg(d, T3_REG_EVENT_SUMMARY), 0);
+	CHECK_EQUAL(c, "while another word is enabled", conf_interrupts_now(c, d, 1), 0);
+	conf_reg_write(d, T3_REG_SPACE_ENABLE, 1u << 2);
+	CHECK_EQUAL(c, "at ENABLE", conf_interrupts(c, d, 1), 1);
+	CHECK_EQUAL(c, "EVENT_SUMMARY", conf_reg(d, T3_REG_EVENT_SUMMARY), 1);
+	conf_reg_write(d, T3_REG_SPACE_ENABLE, 1u << 2 | 1u << 9);
+	conf_arm(&s, 1);
+	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
+	CHECK_EQUAL(c, "of what is pending already", conf_interrupts_now(c, d, 1), 0);
+	conf_reg_write(d, T3_REG_SPACE_PENDING, ~(1u << 2));
+	CHECK_EQUAL(c, "PENDING, not cleared", conf_reg(d, T3_REG_SPACE_PENDING), 1u << 2);
+	clear(&s);
+	CHECK_EQUAL(c, "PENDING, cleared", conf_reg(d, T3_REG_SPACE_PENDING), 0);
+	CHECK_EQUAL(c, "EVENT_SUMMARY", conf_reg(d, T3_REG_EVENT_SUMMARY), 0);
+	conf_release(&s, 1);
+	CHECK_EQUAL(c, "of the next event", conf_interrupts(c, d, 1), 1);
+	conf_reg_write(d, T3_REG_SPACE_ENABLE, 0);
+	CHECK_EQUAL(c, "EVENT_SUMMARY", conf_reg(d, T3_REG_EVENT_SUMMARY), 0);
+	conf_reg_write(d, T3_REG_SPACE_ENABLE, 0xffffffff);
+	CHECK_EQUAL(c, "of ENABLE, off and on", conf_interrupts(c, d, 1), 1);
+	CHECK_EQUAL(c, "INTERRUPTS", conf_counter(d, T3_COUNTER_INTERRUPTS), 3);
+}

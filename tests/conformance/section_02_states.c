@@ -5,7 +5,7 @@
 
 CONF_SECTION("2.1", "states");
 
-enum column { FREE, IDLE, ARMING, ARMED, COMPLETE, FAULTED, QUIESCED, COLUMNS };
+enum column { FREE, IDLE, ARMING, ARMED, COMPLETE, FAULTED, DISABLED, QUIESCED, COLUMNS };
 
 /* The expected result: an admin status, or the effect of a doorbell or access. */
 enum {
@@ -14,6 +14,7 @@ enum {
 	MOVES,	       /* into `next` */
 	NOT_ARMED,     /* this fault */
 	BAD_ARM,
+	BAD_DB,
 	READS, /* the buffer */
 	ONES,
 };
@@ -29,6 +30,11 @@ struct scene {
 	struct conf_device *d;
 	struct conf_space s, peer;
 	bool linked; /* route 0 of s leads to peer, import 0 comes from it */
+};
+
+struct scene_before {
+	uint32_t state, faults;
+	uint64_t dropped, area_dropped, memory;
 };
 
 struct action {
@@ -186,6 +192,12 @@ static uint32_t act_tile(struct scene *scene)
 	return 0;
 }
 
+static uint32_t act_beyond(struct scene *scene)
+{
+	conf_write(conf_doorbell(&scene->s), 0x20, 4, 0);
+	return 0;
+}
+
 static uint32_t act_load(struct scene *scene)
 {
 	return (uint32_t)conf_load(&scene->s, 60, 4);
@@ -193,26 +205,27 @@ static uint32_t act_load(struct scene *scene)
 
 /* clang-format off */
 static const struct action actions[] = {
-	/*                                           FREE   IDLE       ARMING     ARMED   COMPLETE   FAULTED QUIESCED */
-	{"create",       act_create,       false, {OK,    THERE,     THERE,     THERE,  THERE,     THERE,  THERE}},
-	{"disable",      act_disable,      false, {NONE,  OK,        OK,        OK,     OK,        OK,     OK}},
-	{"destroy",      act_destroy,      false, {NONE,  NO,        NO,        NO,     NO,        NO,     OK}},
-	{"reset",        act_reset,        false, {NONE,  OK,        OK,        OK,     OK,        OK,     NO}},
-	{"query",        act_query,        false, {OK,    OK,        OK,        OK,     OK,        OK,     OK}},
-	{"seg-map",      act_map,          false, {NONE,  OK,        NO,        NO,     NO,        NO,     NO}},
-	{"seg-unmap",    act_unmap,        false, {NONE,  OK,        NO,        NO,     NO,        NO,     NO}},
-	{"seg-staging",  act_staging,      false, {NONE,  OK,        NO,        NO,     NO,        NO,     NO}},
-	{"seg-stats",    act_stats,        false, {NONE,  OK,        OK,        OK,     OK,        OK,     OK}},
-	{"tile-query",   act_tile_query,   false, {NONE,  OK,        OK,        OK,     OK,        OK,     OK}},
-	{"route-set",    act_route_set,    true,  {NONE,  OK,        NO,        NO,     NO,        NO,     NO}},
-	{"route-clear",  act_route_clear,  true,  {NONE,  OK,        NO,        NO,     NO,        NO,     NO}},
-	{"import-set",   act_import_set,   true,  {NONE,  OK,        OK,        OK,     OK,        OK,     NO}},
-	{"import-clear", act_import_clear, true,  {NONE,  OK,        OK,        OK,     OK,        OK,     OK}},
-	{"ARM",          act_arm,          false, {KEEPS, MOVES,     BAD_ARM,   BAD_ARM, BAD_ARM,  KEEPS,  KEEPS}},
-	{"RELEASE",      act_release,      false, {KEEPS, BAD_ARM,   BAD_ARM,   BAD_ARM, MOVES,    KEEPS,  KEEPS}},
-	{"store",        act_store,        false, {DROPS, NOT_ARMED, NOT_ARMED, KEEPS,  NOT_ARMED, DROPS,  DROPS}},
-	{"TILE",         act_tile,         false, {KEEPS, NOT_ARMED, NOT_ARMED, KEEPS,  NOT_ARMED, DROPS,  DROPS}},
-	{"load",         act_load,         false, {ONES,  READS,     READS,     READS,  READS,     READS,  ONES}},
+	/*                                              FREE   IDLE       ARMING     ARMED    COMPLETE   FAULTED DISABLED QUIESCED */
+	{"create",       act_create,       false, {OK,    THERE,     THERE,     THERE,   THERE,     THERE, THERE, THERE}},
+	{"disable",      act_disable,      false, {NONE,  OK,        OK,        OK,      OK,        OK,    OK,    OK}},
+	{"destroy",      act_destroy,      false, {NONE,  NO,        NO,        NO,      NO,        NO,    NO,    OK}},
+	{"reset",        act_reset,        false, {NONE,  OK,        OK,        OK,      OK,        OK,    NO,    NO}},
+	{"query",        act_query,        false, {OK,    OK,        OK,        OK,      OK,        OK,    OK,    OK}},
+	{"seg-map",      act_map,          false, {NONE,  OK,        NO,        NO,      NO,        NO,    NO,    NO}},
+	{"seg-unmap",    act_unmap,        false, {NONE,  OK,        NO,        NO,      NO,        NO,    NO,    NO}},
+	{"seg-staging",  act_staging,      false, {NONE,  OK,        NO,        NO,      NO,        NO,    NO,    NO}},
+	{"seg-stats",    act_stats,        false, {NONE,  OK,        OK,        OK,      OK,        OK,    OK,    OK}},
+	{"tile-query",   act_tile_query,   false, {NONE,  OK,        OK,        OK,      OK,        OK,    OK,    OK}},
+	{"route-set",    act_route_set,    true,  {NONE,  OK,        NO,        NO,      NO,        NO,    NO,    NO}},
+	{"route-clear",  act_route_clear,  true,  {NONE,  OK,        NO,        NO,      NO,        NO,    NO,    NO}},
+	{"import-set",   act_import_set,   true,  {NONE,  OK,        OK,        OK,      OK,        OK,    NO,    NO}},
+	{"import-clear", act_import_clear, true,  {NONE,  OK,        OK,        OK,      OK,        OK,    OK,    OK}},
+	{"ARM",          act_arm,          false, {DROPS, MOVES,     BAD_ARM,   BAD_ARM, BAD_ARM,   DROPS, DROPS, DROPS}},
+	{"RELEASE",      act_release,      false, {DROPS, BAD_ARM,   BAD_ARM,   BAD_ARM, MOVES,     DROPS, DROPS, DROPS}},
+	{"store",        act_store,        false, {DROPS, NOT_ARMED, NOT_ARMED, KEEPS,   NOT_ARMED, DROPS, DROPS, DROPS}},
+	{"TILE",         act_tile,         false, {DROPS, NOT_ARMED, NOT_ARMED, KEEPS,   NOT_ARMED, DROPS, DROPS, DROPS}},
+	{"beyond",       act_beyond,       false, {DROPS, BAD_DB,    BAD_DB,    BAD_DB,  BAD_DB,    DROPS, DROPS, DROPS}},
+	{"load",         act_load,         false, {ONES,  READS,     READS,     READS,   READS,     READS, ONES,  ONES}},
 };
 /* clang-format on */
 
@@ -262,6 +275,14 @@ static void scene_complete(struct scene *scene)
 	conf_wait_state(scene->c, &scene->s, T3_SPACE_COMPLETE, 1);
 }
 
+/* The answer to POISON never comes. */
+static void scene_disabled(struct scene *scene)
+{
+	conf_hold(scene->c);
+	CHECK_EQUAL(scene->c, "SPACE_DISABLE", act_disable(scene), T3_ADMIN_OK);
+	CHECK_EQUAL(scene->c, "state", conf_state(&scene->s), STATE(T3_SPACE_DISABLED, 0));
+}
+
 static void scene_free(struct scene *scene)
 {
 	CHECK_EQUAL(scene->c, "SPACE_DISABLE", act_disable(scene), T3_ADMIN_OK);
@@ -273,6 +294,7 @@ static void enter(struct scene *scene, enum column column)
 {
 	scene_idle(scene);
 	conf_buffer_write(&scene->s, 60, 4, 0x7a7b7c7d);
+	conf_memory_fill(scene->d, scene->s.args.buffer + 2048, 64, 0x0000000300000003);
 	switch (column) {
 	case FREE:
 		scene_free(scene);
@@ -290,6 +312,9 @@ static void enter(struct scene *scene, enum column column)
 	case FAULTED:
 		conf_store(&scene->s, 0, 4, 0);
 		conf_wait_fault(scene->c, &scene->s, T3_FAULT_NOT_ARMED);
+		break;
+	case DISABLED:
+		scene_disabled(scene);
 		break;
 	case QUIESCED:
 		CHECK_EQUAL(scene->c, "SPACE_DISABLE", act_disable(scene), T3_ADMIN_OK);
@@ -320,7 +345,7 @@ static void expect_move(struct scene *scene, enum column column)
 				scene->linked ? T3_SPACE_ARMING : T3_SPACE_ARMED, 1);
 }
 
-/* A refused command has changed nothing. Section 7 tests the effects of the others. */
+/* A refused command has changed nothing. */
 static void expect_status(struct scene *scene, uint32_t status, uint32_t wanted, uint32_t before)
 {
 	CHECK_EQUAL(scene->c, "ADMIN_STATUS", status, wanted);
@@ -328,6 +353,17 @@ static void expect_status(struct scene *scene, uint32_t status, uint32_t wanted,
 		CHECK_EQUAL(scene->c, "state after a refusal", query_state(scene), before);
 		CHECK(scene->c, conf_guest_error(scene->d), "a refusal is no guest error");
 	}
+}
+
+/* The first fault, exactly as the access made it. */
+static void expect_fault(struct scene *scene, unsigned row, uint32_t kind)
+{
+	bool store = actions[row].act == act_store, tile = actions[row].act == act_tile;
+
+	conf_expect_fault(scene->c, &scene->s, kind, store || tile ? 0 : CONF_NO_SEGMENT,
+			  tile ? 0 : CONF_NO_TILE, store ? 0 : CONF_NO_OFFSET);
+	CHECK_EQUAL(scene->c, "faults", scene->s.events->faults, 1);
+	CHECK_EQUAL(scene->c, "FAULTS", conf_counter(scene->d, T3_COUNTER_FAULTS), 1);
 }
 
 static void expect_read(struct scene *scene, uint32_t got, enum column column, int wanted)
@@ -339,38 +375,60 @@ static void expect_read(struct scene *scene, uint32_t got, enum column column, i
 	CHECK_EQUAL(scene->c, "what is read", got, wanted == ONES ? 0xffffffff : word);
 }
 
+/* What stores, doorbells and reads leave behind. */
+static void expect_effect(struct scene *scene, enum column column, unsigned row, uint32_t result,
+			  const struct scene_before *before)
+{
+	int wanted = actions[row].expected[column];
+	struct conf *c = scene->c;
+
+	if (wanted == NOT_ARMED)
+		expect_fault(scene, row, T3_FAULT_NOT_ARMED);
+	else if (wanted == BAD_ARM)
+		expect_fault(scene, row, T3_FAULT_BAD_ARM);
+	else if (wanted == BAD_DB)
+		expect_fault(scene, row, T3_FAULT_BAD_DOORBELL);
+	else if (wanted == MOVES)
+		expect_move(scene, column);
+	else
+		CHECK_EQUAL(c, "state", query_state(scene), before->state);
+	if (wanted == KEEPS || wanted == DROPS)
+		CHECK_EQUAL(c, "faults", scene->s.events->faults, before->faults);
+	CHECK_EQUAL(c, "DROPPED", conf_counter(scene->d, T3_COUNTER_DROPPED),
+		    before->dropped + (wanted == DROPS));
+	if (column == FAULTED && wanted == DROPS)
+		CHECK_EQUAL(c, "dropped", scene->s.events->dropped, before->area_dropped + 1);
+	if (wanted == ONES || wanted == READS)
+		expect_read(scene, result, column, wanted);
+	else if (wanted != KEEPS && wanted != MOVES)
+		CHECK_EQUAL(c, "memory", conf_buffer(&scene->s, 0, 8), before->memory);
+	else if (wanted == KEEPS)
+		CHECK(c, conf_buffer(&scene->s, 0, 8) != before->memory, "nothing was applied");
+}
+
 static void run_action(struct conf *c, enum column column, unsigned row)
 {
 	struct scene scene = { .c = c, .d = conf_device(c, 0), .linked = conf_devices(c) > 1 };
 	const struct action *action = &actions[row];
-	int wanted = action->expected[column];
-	uint64_t dropped;
-	uint32_t before, faults, result;
+	struct scene_before before;
+	uint32_t result;
 
 	if (action->peer && !scene.linked)
 		conf_skip(c, "needs a peer");
 	enter(&scene, column);
-	before = query_state(&scene);
-	dropped = conf_counter(scene.d, T3_COUNTER_DROPPED);
-	faults = scene.s.events->faults;
+	before = (struct scene_before){
+		.state = query_state(&scene),
+		.faults = scene.s.events->faults,
+		.dropped = conf_counter(scene.d, T3_COUNTER_DROPPED),
+		.area_dropped = scene.s.events->dropped,
+		.memory = conf_buffer(&scene.s, 0, 8),
+	};
 	conf_guest_error(scene.d);
 	result = action->act(&scene);
-	if (wanted < KEEPS)
-		expect_status(&scene, result, (uint32_t)wanted, before);
-	else if (wanted == NOT_ARMED)
-		conf_wait_fault(c, &scene.s, T3_FAULT_NOT_ARMED);
-	else if (wanted == BAD_ARM)
-		conf_wait_fault(c, &scene.s, T3_FAULT_BAD_ARM);
-	else if (wanted == MOVES)
-		expect_move(&scene, column);
+	if (action->expected[column] < KEEPS)
+		expect_status(&scene, result, (uint32_t)action->expected[column], before.state);
 	else
-		CHECK_EQUAL(c, "state", query_state(&scene), before);
-	if (wanted == KEEPS && column != FAULTED)
-		CHECK_EQUAL(c, "faults", scene.s.events->faults, faults);
-	if (wanted == DROPS)
-		CHECK_EQUAL(c, "DROPPED", conf_counter(scene.d, T3_COUNTER_DROPPED), dropped + 1);
-	if (wanted == ONES || wanted == READS)
-		expect_read(&scene, result, column, wanted);
+		expect_effect(&scene, column, row, result, &before);
 }
 
 static const char *action_label(unsigned row)
@@ -414,8 +472,68 @@ TEST("each action on a faulted space has its effect", .rows = ARRAY_SIZE(actions
 	run_action(c, FAULTED, row);
 }
 
+TEST("each action on a disabled space has its effect", .rows = ARRAY_SIZE(actions),
+     .label = action_label, .devices = 2, .needs = CONF_STEP)
+{
+	run_action(c, DISABLED, row);
+}
+
 TEST("each action on a quiesced space has its effect", .rows = ARRAY_SIZE(actions),
      .label = action_label)
 {
 	run_action(c, QUIESCED, row);
+}
+
+/* ------------------------------------------------------------- out of each state */
+
+/* RESET from the states that allow it, then DISABLE and DESTROY. */
+TEST("each command moves a space to its state", .rows = QUIESCED - IDLE + 1, .devices = 2)
+{
+	struct scene scene = { .c = c, .d = conf_device(c, 0), .linked = true };
+	enum column column = IDLE + row;
+	struct t3_cmd_space found;
+	uint32_t generation;
+
+	if (column == DISABLED && conf_lacks(c, 2, CONF_STEP))
+		conf_skip(c, "%s", conf_lacks(c, 2, CONF_STEP));
+	enter(&scene, column);
+	found = conf_space_command(c, &scene.s, T3_CMD_SPACE_QUERY);
+	generation = found.generation;
+	if (column == DISABLED)
+		conf_let_go(c);
+	if (column <= FAULTED) {
+		found = conf_space_command(c, &scene.s, T3_CMD_SPACE_RESET);
+		CHECK_EQUAL(c, "generation after RESET", found.generation, ++generation);
+		CHECK_EQUAL(c, "epoch after RESET", found.epoch, 0);
+		conf_wait_state(c, &scene.s, T3_SPACE_IDLE, 0);
+		CHECK_EQUAL(c, "in the event area", scene.s.events->generation, generation);
+	}
+	conf_space_command(c, &scene.s, T3_CMD_SPACE_DISABLE);
+	conf_wait_state(c, &scene.s, T3_SPACE_QUIESCED, found.epoch);
+	conf_space_command(c, &scene.s, T3_CMD_SPACE_DESTROY);
+	found = conf_space_command(c, &scene.s, T3_CMD_SPACE_QUERY);
+	CHECK_EQUAL(c, "state after DESTROY", found.state, T3_SPACE_FREE);
+	CHECK_EQUAL(c, "generation after DESTROY", found.generation, generation + 1);
+}
+
+/* With nothing in flight DISABLE alone reaches QUIESCED. Else it waits for the answers. */
+TEST("a disabled space waits for its answers", .devices = 2, .needs = CONF_STEP)
+{
+	struct scene scene = { .c = c, .d = conf_device(c, 0), .linked = true };
+	struct conf_deadline deadline = conf_deadline(c);
+	struct conf_space alone;
+
+	conf_space_create(c, scene.d, &alone, T3_PAGE_SIZE, 1);
+	enter(&scene, IDLE);
+	conf_hold(c);
+	conf_space_command(c, &alone, T3_CMD_SPACE_DISABLE);
+	CHECK_EQUAL(c, "alone", alone.events->state, STATE(T3_SPACE_QUIESCED, 0));
+	CHECK_EQUAL(c, "in_flight", conf_space_command(c, &scene.s, T3_CMD_SPACE_DISABLE).in_flight,
+		    2);
+	while (conf_space_command(c, &scene.s, T3_CMD_SPACE_QUERY).in_flight) {
+		CHECK_EQUAL(c, "state", conf_state(&scene.s), STATE(T3_SPACE_DISABLED, 0));
+		CHECK(c, conf_pause(&deadline), "an answer never comes");
+		conf_step(c, 1);
+	}
+	CHECK_EQUAL(c, "state", scene.s.events->state, STATE(T3_SPACE_QUIESCED, 0));
 }

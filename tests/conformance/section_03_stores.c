@@ -15,44 +15,46 @@ enum { LEGAL = T3_FAULT_NONE };
  */
 struct store {
 	const char *name;
-	uint32_t dtype, offset, bytes, kind;
+	uint32_t dtype, offset, bytes, kind, segment;
 };
+
+#define NONE CONF_NO_SEGMENT
 
 /* clang-format off */
 static const struct store stores[] = {
-	{"i32-4",             T3_DTYPE_I32,  64,  4, LEGAL},
-	{"i32-8",             T3_DTYPE_I32,  64,  8, LEGAL},
-	{"i32-8-in-tile-1",   T3_DTYPE_I32,  80,  8, LEGAL},
-	{"i32-8-row-3",       T3_DTYPE_I32,  272, 8, LEGAL},
-	{"i32-last",          T3_DTYPE_I32,  288, 4, LEGAL},
-	{"f32-4",             T3_DTYPE_F32,  68,  4, LEGAL},
-	{"f32-8",             T3_DTYPE_F32,  88,  8, LEGAL},
-	{"f16-2",             T3_DTYPE_F16,  66,  2, LEGAL},
-	{"f16-4",             T3_DTYPE_F16,  68,  4, LEGAL},
-	{"f16-8",             T3_DTYPE_F16,  64,  8, LEGAL},
-	{"bf16-2",            T3_DTYPE_BF16, 98,  2, LEGAL},
-	{"bf16-4",            T3_DTYPE_BF16, 96,  4, LEGAL},
-	{"bf16-8",            T3_DTYPE_BF16, 80,  8, LEGAL},
-	{"i32-1",             T3_DTYPE_I32,  64,  1, T3_FAULT_WIDTH},
-	{"i32-2",             T3_DTYPE_I32,  64,  2, T3_FAULT_WIDTH},
-	{"i32-2-at-2",        T3_DTYPE_I32,  66,  2, T3_FAULT_WIDTH},
-	{"f32-1",             T3_DTYPE_F32,  67,  1, T3_FAULT_WIDTH},
-	{"f32-2",             T3_DTYPE_F32,  64,  2, T3_FAULT_WIDTH},
-	{"f16-1",             T3_DTYPE_F16,  64,  1, T3_FAULT_WIDTH},
-	{"bf16-1",            T3_DTYPE_BF16, 65,  1, T3_FAULT_WIDTH},
-	{"before",            T3_DTYPE_I32,  60,  4, T3_FAULT_UNMAPPED},
-	{"before-8",          T3_DTYPE_I32,  56,  8, T3_FAULT_UNMAPPED},
-	{"padding",           T3_DTYPE_I32,  100, 4, T3_FAULT_UNMAPPED},
-	{"padding-2",         T3_DTYPE_F16,  100, 2, T3_FAULT_UNMAPPED},
-	{"padding-end",       T3_DTYPE_I32,  124, 4, T3_FAULT_UNMAPPED},
-	{"half-padding",      T3_DTYPE_I32,  96,  8, T3_FAULT_UNMAPPED},
-	{"after",             T3_DTYPE_I32,  292, 4, T3_FAULT_UNMAPPED},
-	{"half-after",        T3_DTYPE_I32,  288, 8, T3_FAULT_UNMAPPED},
-	{"half-before",       T3_DTYPE_I32,  1024, 8, T3_FAULT_UNMAPPED},
-	{"end-of-space",      T3_DTYPE_I32,  4088, 8, T3_FAULT_UNMAPPED},
-	{"cross-0-1",         T3_DTYPE_I32,  72,  8, T3_FAULT_TILE_CROSS},
-	{"cross-row-2",       T3_DTYPE_I32,  200, 8, T3_FAULT_TILE_CROSS},
-	{"cross-halves",      T3_DTYPE_F16,  72,  8, T3_FAULT_TILE_CROSS},
+	{"i32-4",             T3_DTYPE_I32,  64,  4, LEGAL, 0},
+	{"i32-8",             T3_DTYPE_I32,  64,  8, LEGAL, 0},
+	{"i32-8-in-tile-1",   T3_DTYPE_I32,  80,  8, LEGAL, 0},
+	{"i32-8-row-3",       T3_DTYPE_I32,  272, 8, LEGAL, 0},
+	{"i32-last",          T3_DTYPE_I32,  288, 4, LEGAL, 0},
+	{"f32-4",             T3_DTYPE_F32,  68,  4, LEGAL, 0},
+	{"f32-8",             T3_DTYPE_F32,  88,  8, LEGAL, 0},
+	{"f16-2",             T3_DTYPE_F16,  66,  2, LEGAL, 0},
+	{"f16-4",             T3_DTYPE_F16,  68,  4, LEGAL, 0},
+	{"f16-8",             T3_DTYPE_F16,  64,  8, LEGAL, 0},
+	{"bf16-2",            T3_DTYPE_BF16, 98,  2, LEGAL, 0},
+	{"bf16-4",            T3_DTYPE_BF16, 96,  4, LEGAL, 0},
+	{"bf16-8",            T3_DTYPE_BF16, 80,  8, LEGAL, 0},
+	{"i32-1",             T3_DTYPE_I32,  64,  1, T3_FAULT_WIDTH, 0},
+	{"i32-2",             T3_DTYPE_I32,  64,  2, T3_FAULT_WIDTH, 0},
+	{"i32-2-at-2",        T3_DTYPE_I32,  66,  2, T3_FAULT_WIDTH, 0},
+	{"f32-1",             T3_DTYPE_F32,  67,  1, T3_FAULT_WIDTH, 0},
+	{"f32-2",             T3_DTYPE_F32,  64,  2, T3_FAULT_WIDTH, 0},
+	{"f16-1",             T3_DTYPE_F16,  64,  1, T3_FAULT_WIDTH, 0},
+	{"bf16-1",            T3_DTYPE_BF16, 65,  1, T3_FAULT_WIDTH, 0},
+	{"before",            T3_DTYPE_I32,  60,  4, T3_FAULT_UNMAPPED, NONE},
+	{"before-8",          T3_DTYPE_I32,  56,  8, T3_FAULT_UNMAPPED, NONE},
+	{"padding",           T3_DTYPE_I32,  100, 4, T3_FAULT_UNMAPPED, 0},
+	{"padding-2",         T3_DTYPE_F16,  100, 2, T3_FAULT_UNMAPPED, 0},
+	{"padding-end",       T3_DTYPE_I32,  124, 4, T3_FAULT_UNMAPPED, 0},
+	{"half-padding",      T3_DTYPE_I32,  96,  8, T3_FAULT_UNMAPPED, 0},
+	{"after",             T3_DTYPE_I32,  292, 4, T3_FAULT_UNMAPPED, NONE},
+	{"half-after",        T3_DTYPE_I32,  288, 8, T3_FAULT_UNMAPPED, 0},
+	{"half-before",       T3_DTYPE_I32,  1024, 8, T3_FAULT_UNMAPPED, NONE},
+	{"end-of-space",      T3_DTYPE_I32,  4088, 8, T3_FAULT_UNMAPPED, NONE},
+	{"cross-0-1",         T3_DTYPE_I32,  72,  8, T3_FAULT_TILE_CROSS, 0},
+	{"cross-row-2",       T3_DTYPE_I32,  200, 8, T3_FAULT_TILE_CROSS, 0},
+	{"cross-halves",      T3_DTYPE_F16,  72,  8, T3_FAULT_TILE_CROSS, 0},
 };
 /* clang-format on */
 
@@ -82,14 +84,6 @@ static void setup(struct conf *c, struct conf_space *s, uint32_t dtype, uint32_t
 	conf_arm_wait(c, s, 1);
 }
 
-static struct t3_cmd_seg_stats stats_of(struct conf *c, struct conf_space *s)
-{
-	struct t3_cmd_seg_stats stats = { .space = s->args.space };
-
-	ADMIN(c, s->dev, T3_CMD_SEG_STATS, &stats);
-	return stats;
-}
-
 static void check_memory(struct conf *c, struct conf_space *s, uint32_t offset, uint32_t bytes,
 			 uint64_t value)
 {
@@ -114,12 +108,11 @@ TEST("a store is an update or a fault as the table says", .rows = ARRAY_SIZE(sto
 	const uint64_t value = 0x1122334455667788;
 	const struct store *store = &stores[row];
 	struct t3_cmd_seg_stats stats;
-	struct t3_fault_record record;
 	struct conf_space s;
 
 	setup(c, &s, store->dtype, 2);
 	conf_store(&s, store->offset, store->bytes, value);
-	stats = stats_of(c, &s);
+	stats = conf_stats(c, &s, 0);
 	if (store->kind == LEGAL) {
 		CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));
 		CHECK_EQUAL(c, "stores", stats.stores, 1);
@@ -127,11 +120,10 @@ TEST("a store is an update or a fault as the table says", .rows = ARRAY_SIZE(sto
 		check_memory(c, &s, store->offset, store->bytes, value);
 		return;
 	}
-	record = conf_wait_fault(c, &s, store->kind);
-	CHECK_EQUAL(c, "offset of the fault", record.offset, store->offset);
-	CHECK_EQUAL(c, "epoch of the fault", record.epoch, 1);
-	CHECK_EQUAL(c, "src_rank of the fault", record.src_rank, s.dev->rank);
+	conf_expect_fault(c, &s, store->kind, store->segment, CONF_NO_TILE, store->offset);
 	CHECK_EQUAL(c, "stores", stats.stores, 0);
+	CHECK_EQUAL(c, "STORES", conf_counter(s.dev, T3_COUNTER_STORES), 0);
+	CHECK_EQUAL(c, "TRACKER_ALLOC", conf_counter(s.dev, T3_COUNTER_TRACKER_ALLOC), 0);
 	check_memory(c, &s, 0, 0, 0);
 }
 
@@ -182,7 +174,7 @@ TEST("an unaligned store arrives in pieces or faults", .rows = ARRAY_SIZE(pieces
 
 	setup(c, &s, pieces[row].dtype, 2);
 	store_unaligned(&s, pieces[row].offset, pieces[row].bytes, value);
-	stats = stats_of(c, &s);
+	stats = conf_stats(c, &s, 0);
 	if (pieces[row].kind != LEGAL) {
 		conf_wait_fault(c, &s, pieces[row].kind);
 		return;
@@ -207,31 +199,35 @@ TEST("the state is checked before the store", .rows = ARRAY_SIZE(stores), .label
 TEST("a store that overshoots faults")
 {
 	static const uint32_t offsets[] = { 64, 68, 72, 128, 132, 136 };
-	struct t3_fault_record record;
 	struct conf_space s;
 
 	setup(c, &s, T3_DTYPE_I32, 1);
 	for (unsigned i = 0; i < ARRAY_SIZE(offsets); i++)
 		conf_store(&s, offsets[i], 4, i);
 	CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));
+	CHECK_EQUAL(c, "TRACKER_LIVE", conf_counter(s.dev, T3_COUNTER_TRACKER_LIVE), 0);
 	conf_store(&s, 68, 4, 0x77777777);
-	record = conf_wait_fault(c, &s, T3_FAULT_OVERSHOOT);
-	CHECK_EQUAL(c, "segment", record.segment, 0);
-	CHECK_EQUAL(c, "tile", record.tile, 0);
+	conf_expect_fault(c, &s, T3_FAULT_OVERSHOOT, 0, 0, 68);
 	CHECK_EQUAL(c, "the element", conf_buffer(&s, 68, 4), 1);
 }
 
-/* 4 bytes are left and 8 come. None of them is applied. */
+/* 4 bytes are left and 8 come. None of them is applied, and none is a hit of the tracker. */
 TEST("a store that overshoots in part is not applied")
 {
 	static const uint32_t offsets[] = { 64, 68, 72, 128, 132 };
 	struct conf_space s;
+	uint64_t hits;
 
 	setup(c, &s, T3_DTYPE_I32, 1);
 	for (unsigned i = 0; i < ARRAY_SIZE(offsets); i++)
 		conf_store(&s, offsets[i], 4, i);
+	hits = conf_counter(s.dev, T3_COUNTER_TRACKER_HIT);
+	CHECK_EQUAL(c, "TRACKER_LIVE", conf_counter(s.dev, T3_COUNTER_TRACKER_LIVE), 1);
 	conf_store(&s, 64, 8, ~0ull);
-	conf_wait_fault(c, &s, T3_FAULT_OVERSHOOT);
+	conf_expect_fault(c, &s, T3_FAULT_OVERSHOOT, 0, 0, 64);
+	CHECK_EQUAL(c, "TRACKER_HIT", conf_counter(s.dev, T3_COUNTER_TRACKER_HIT), hits);
+	CHECK_EQUAL(c, "STORES", conf_counter(s.dev, T3_COUNTER_STORES), ARRAY_SIZE(offsets));
+	CHECK_EQUAL(c, "stores", conf_stats(c, &s, 0).stores, ARRAY_SIZE(offsets));
 	CHECK_EQUAL(c, "first element", conf_buffer(&s, 64, 4), 0);
 	CHECK_EQUAL(c, "second element", conf_buffer(&s, 68, 4), 1);
 	CHECK_EQUAL(c, "TRIGGERS", conf_counter(s.dev, T3_COUNTER_TRIGGERS), 0);
@@ -261,6 +257,28 @@ TEST("an access outside all spaces is dropped")
 	conf_write(d->aperture, last, 8, 1);
 	CHECK_EQUAL(c, "DROPPED", conf_counter(d, T3_COUNTER_DROPPED), 1);
 	CHECK_EQUAL(c, "FAULTS", conf_counter(d, T3_COUNTER_FAULTS), 0);
+}
+
+/* Before and behind a space, at its very edges. */
+TEST("an access beside a space reaches nothing")
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct conf_space first, s;
+	uint64_t before, behind;
+
+	conf_space_prepare(c, d, &first, T3_PAGE_SIZE, 1); /* its page stays free */
+	setup(c, &s, T3_DTYPE_I32, 1);
+	before = s.args.aperture_offset - 8;
+	behind = s.args.aperture_offset + T3_PAGE_SIZE;
+	CHECK_EQUAL(c, "what is read before", conf_read(d->aperture, before, 8), ~0ull);
+	CHECK_EQUAL(c, "what is read behind", conf_read(d->aperture, behind, 8), ~0ull);
+	conf_write(d->aperture, before, 8, 1);
+	conf_write(d->aperture, before + 4, 4, 1);
+	conf_write(d->aperture, behind, 8, 1);
+	CHECK_EQUAL(c, "DROPPED", conf_counter(d, T3_COUNTER_DROPPED), 3);
+	CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));
+	CHECK_EQUAL(c, "FAULTS", conf_counter(d, T3_COUNTER_FAULTS), 0);
+	check_memory(c, &s, 0, 0, 0);
 }
 
 /* Two spaces side by side: a store to one does not affect the other. */
@@ -303,4 +321,22 @@ TEST("a store over two segments or tiles faults", .rows = 2)
 	CHECK_EQUAL(c, "offset of the fault", record.offset, 32);
 	CHECK_EQUAL(c, "segment of the fault", record.segment, 0);
 	CHECK_EQUAL(c, "STORES", conf_counter(s.dev, T3_COUNTER_STORES), 0);
+}
+
+/* Rows without padding: the end of one is the beginning of the next, in another row. */
+TEST("a store over the end of a row faults")
+{
+	struct t3_cmd_seg_map segment;
+	struct conf_space s;
+
+	conf_space_create(c, conf_device(c, 0), &s, T3_PAGE_SIZE, 16);
+	segment = conf_segment(&s, 0);
+	segment.rows = 4;
+	segment.row_bytes = segment.pitch = segment.tile_row_bytes = 12;
+	segment.tile_rows = 2;
+	conf_map(c, &s, &segment);
+	conf_arm_wait(c, &s, 1);
+	conf_store(&s, 8, 8, ~0ull);
+	conf_wait_fault(c, &s, T3_FAULT_UNMAPPED);
+	CHECK_EQUAL(c, "memory", conf_buffer(&s, 8, 8), 0);
 }

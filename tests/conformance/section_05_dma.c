@@ -95,33 +95,42 @@ TEST("ragged tiles arrive at their origin", .rows = 2, .devices = 2)
 	CHECK_EQUAL(c, "target", conf_state(&pair.target), STATE(T3_SPACE_ARMED, 1));
 }
 
-/* Packets: at most 1024 bytes each, inside one row, and a header of 64. */
+/*
+ * At most 1024 bytes each, inside one row, with a header of 64. There are more of them than a link
+ * has slots, and one covers tiles at the target to which it is not aligned.
+ */
 TEST("packets end at rows and at 1024 bytes", .devices = 2)
 {
-	struct t3_cmd_seg_stats stats = { 0 };
-	uint64_t packets;
+	struct t3_cmd_seg_stats stats;
 	struct pair pair;
 
 	pair_prepare(c, &pair, T3_SEG_DMA);
-	pair.from.rows = pair.from.tile_rows = pair.to.rows = pair.to.tile_rows = 2;
-	pair.from.row_bytes = pair.from.pitch = pair.from.tile_row_bytes = 2500;
-	pair.to.row_bytes = pair.to.pitch = pair.to.tile_row_bytes = 2500;
+	conf_space_create(c, conf_device(c, 1), &pair.target, 15 * T3_PAGE_SIZE, 64);
+	conf_space_create(c, conf_device(c, 0), &pair.source, 15 * T3_PAGE_SIZE, 64);
+	conf_connect(c, &pair.source, 0, &pair.target, 0);
+	pair.from.space = pair.source.args.space;
+	pair.to.space = pair.target.args.space;
+	pair.from.rows = pair.from.tile_rows = pair.to.rows = 40;
+	pair.from.row_bytes = pair.from.pitch = pair.from.tile_row_bytes = 1500;
+	pair.to.row_bytes = pair.to.pitch = 1500;
+	pair.to.tile_rows = 7;
+	pair.to.tile_row_bytes = 700;
 	pair_map(c, &pair);
 	pair_arm(c, &pair, 1);
-	for (uint32_t at = 0; at < 5000; at += 4)
-		conf_store(&pair.source, at, 4, at);
+	for (uint32_t at = 0; at < 60000; at += 4)
+		conf_store(&pair.source, at, 4, at * 2654435761u);
 	conf_wait_state(c, &pair.target, T3_SPACE_COMPLETE, 1);
 	conf_wait_state(c, &pair.source, T3_SPACE_COMPLETE, 1);
-	stats.space = pair.source.args.space;
-	ADMIN(c, pair.source.dev, T3_CMD_SEG_STATS, &stats);
-	CHECK_EQUAL(c, "dma_bytes", stats.dma_bytes, 5000);
-	packets = (stats.link_bytes - stats.dma_bytes) / sizeof(struct t3_packet);
-	CHECK_EQUAL(c, "link_bytes", stats.link_bytes,
-		    stats.dma_bytes + packets * sizeof(struct t3_packet));
-	CHECK(c, packets >= 6, "%llu packets for two rows of 2500 bytes",
-	      (unsigned long long)packets);
-	for (uint32_t at = 0; at < 5000; at += 4)
-		CHECK_EQUAL(c, "element", conf_buffer(&pair.target, at, 4), at);
+	for (uint32_t at = 0; at < 60000; at += 4)
+		CHECK_EQUAL(c, "element", conf_buffer(&pair.target, at, 4),
+			    (uint32_t)(at * 2654435761u));
+	CHECK_EQUAL(c, "DMA_BYTES", conf_counter(pair.source.dev, T3_COUNTER_DMA_BYTES), 60000);
+	stats = conf_stats(c, &pair.source, 0);
+	CHECK_EQUAL(c, "dma_bytes", stats.dma_bytes, 60000);
+	CHECK_EQUAL(c, "link_bytes", stats.link_bytes, 60000 + 80 * sizeof(struct t3_packet));
+	stats = conf_stats(c, &pair.target, 0);
+	CHECK_EQUAL(c, "tiles of the target", stats.tiles, 18);
+	CHECK_EQUAL(c, "triggers of the target", stats.triggers, 18);
 }
 
 /* A tile completes a tile at another device, which sends it on. */

@@ -162,3 +162,21 @@ TEST("a device can be reset again and again")
 		conf_reset(d);
 	}
 }
+
+/* Only bit 0 of CONTROL is a reset. The others may not be written. */
+TEST("one bit resets the function")
+{
+	struct conf_device *d = conf_device(c, 0);
+	uint32_t incarnation = conf_reg(d, T3_REG_INCARNATION);
+	struct conf_space s;
+
+	conf_space_create(c, d, &s, T3_PAGE_SIZE, 1);
+	conf_reg_write(d, T3_REG_CONTROL, 2);
+	CHECK(c, conf_guest_error(d), "another bit is no guest error");
+	CHECK_EQUAL(c, "INCARNATION", conf_reg(d, T3_REG_INCARNATION), incarnation);
+	CHECK_EQUAL(c, "STATE", conf_state(&s), STATE(T3_SPACE_IDLE, 0));
+	conf_reset(d);
+	CHECK_EQUAL(c, "INCARNATION", conf_reg(d, T3_REG_INCARNATION), incarnation + 1);
+	CHECK_EQUAL(c, "STATE of no space", conf_state(&s), ~0ull);
+	CHECK(c, !conf_guest_error(d), "a reset is a guest error");
+}

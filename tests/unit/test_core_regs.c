@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* BAR0 and its interrupts, in what the manual's table (tests/spec) does not have: SPEC.md 1.1. */
+/* BAR0, in what the manual's table (tests/spec) and tests/conformance do not have: SPEC.md 1.1. */
 #include "host.h"
 #include "test.h"
 
@@ -64,59 +64,6 @@ TEST("an access beyond the registers reports an error")
 		assert_int_equal(host_reg(d, T3_REG_ERROR_STATUS), T3_ERROR_GUEST);
 		assert_int_equal(errors_of(d), 2);
 	}
-	host_free(host);
-}
-
-/* CREATE sets PENDING of its space: the cheapest event. */
-TEST("an event interrupts where it is enabled")
-{
-	struct host *host = host_ring(1);
-	struct host_dev *d = &host->dev[0];
-
-	host_set(d, T3_REG_EVENT_VECTOR, 1, 4);
-	host_set(d, T3_REG_SPACE_ENABLE + 4, 1u << 3, 4);
-	host_space(d, 2); /* not enabled */
-	assert_int_equal(host_reg(d, T3_REG_SPACE_PENDING), 1u << 2);
-	assert_int_equal(host_reg(d, T3_REG_EVENT_SUMMARY), 0);
-	assert_int_equal(d->irqs[1], 0);
-	host_set(d, T3_REG_SPACE_ENABLE, 1u << 2, 4); /* enabling what is pending */
-	assert_int_equal(d->irqs[1], 1);
-	assert_int_equal(host_reg(d, T3_REG_EVENT_SUMMARY), 1);
-	host_set(d, T3_REG_SPACE_ENABLE, 1u << 2 | 1u << 9, 4); /* no new 0 to 1 */
-	assert_int_equal(d->irqs[1], 1);
-	host_arm(d, 2, 1); /* pending already: no second one */
-	assert_int_equal(d->irqs[1], 1);
-	host_set(d, T3_REG_SPACE_PENDING, ~(1u << 2), 4);
-	assert_int_equal(host_reg(d, T3_REG_SPACE_PENDING), 1u << 2);
-	host_set(d, T3_REG_SPACE_PENDING, 1u << 2, 4);
-	assert_int_equal(host_reg(d, T3_REG_SPACE_PENDING), 0);
-	assert_int_equal(host_reg(d, T3_REG_EVENT_SUMMARY), 0);
-	host_release(d, 2, 1); /* news again */
-	assert_int_equal(d->irqs[1], 2);
-	host_set(d, T3_REG_SPACE_ENABLE, 0, 4);
-	assert_int_equal(host_reg(d, T3_REG_EVENT_SUMMARY), 0);
-	host_set(d, T3_REG_SPACE_ENABLE, 0xffffffff, 4); /* off and on: 0 to 1 */
-	assert_int_equal(d->irqs[1], 3);
-	assert_int_equal(host_counter(d, T3_COUNTER_INTERRUPTS), 3);
-	host_free(host);
-}
-
-/* Only one bit of CONTROL is a reset. After it a doorbell page is no space's. */
-TEST("one bit resets the function")
-{
-	struct host *host = host_ring(1);
-	struct host_dev *d = &host->dev[0];
-	uint32_t incarnation = host_reg(d, T3_REG_INCARNATION);
-
-	host_space(d, 3);
-	host_set(d, T3_REG_CONTROL, 2, 4);
-	errors_of(d); /* a bit that may not be written */
-	assert_int_equal(host_reg(d, T3_REG_INCARNATION), incarnation);
-	assert_int_equal(host_doorbell_read(d, 3, T3_DB_STATE, 8) >> 32, T3_SPACE_IDLE);
-	host_set(d, T3_REG_CONTROL, T3_CONTROL_RESET, 4);
-	assert_int_equal(host_reg(d, T3_REG_INCARNATION), incarnation + 1);
-	assert_int_equal(host_doorbell_read(d, 3, T3_DB_STATE, 8), HOST_NONE64);
-	assert_int_equal(errors_of(d), 0);
 	host_free(host);
 }
 

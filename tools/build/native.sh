@@ -3,7 +3,7 @@
 # Build programs in C by Meson and ninja, in a build folder of T3_BUILD. It is configured when it is
 # new, when it has moved, and when options, sources or packages have changed: what is compiled stays.
 # Usage: native.sh FOLDER TARGET..., where FOLDER is native, sanitized, threads or fuzzing,
-# or native.sh PRODUCT, such as unit/test_core_queue.
+# or native.sh PRODUCT, such as unit/test_core_link.
 # T3_DIRECTORIES: Meson's options of where things are installed, if they change. V=1 shows whole
 # commands.
 set -euo pipefail
