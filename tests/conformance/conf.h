@@ -36,7 +36,7 @@ struct conf_test {
 	struct conf_test *next;
 };
 
-/* What only some hosts and devices have. A test that needs it is skipped by name where it lacks. */
+/* Capabilities of some hosts and devices. A test that needs one is skipped by name without it. */
 enum conf_capability {
 	CONF_STEP = 1u << 0,	/* the host holds the devices' work and does it event by event */
 	CONF_WATCH = 1u << 1,	/* the host sees each DMA write and interrupt, in order */

@@ -53,7 +53,7 @@ uint32_t conf_admin(struct conf_device *d, uint32_t opcode, void *args, size_t b
 	return conf_reg(d, T3_REG_ADMIN_STATUS);
 }
 
-/* What a command that fails must not change: spaces, host memory, and device memory in use. */
+/* State that a failed command must not change: spaces, host memory, and device memory in use. */
 struct picture {
 	uint64_t state[64];
 	uint32_t spaces, pages;

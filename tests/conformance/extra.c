@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What only some hosts have: enum conf_capability. */
+/* Capabilities that only some hosts have: enum conf_capability. */
 #include "run.h"
 
 static bool all_inject(struct conf *c, unsigned devices)

@@ -55,7 +55,7 @@ int conf_page_map(struct conf *c, unsigned page);
 int conf_page_unmap(struct conf *c, unsigned page);
 
 /*
- * What a way to the devices may have (enum conf_capability), and leaves at NULL where it has not.
+ * Capabilities of a way to the devices (enum conf_capability), NULL where it has not that one.
  * hold() holds all devices or lets them go. step() returns whether there is more to do. tracker()
  * makes the device anew, and with 0 entries as it was at first.
  */

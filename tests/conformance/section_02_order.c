@@ -250,7 +250,6 @@ TEST("a later fault is a record and a count", .devices = 2, .needs = CONF_WATCH)
 	}
 }
 
-/* What a peer sends is in memory before the host can know. */
 TEST("a peer's data is in memory before the host can know", .devices = 2,
      .needs = CONF_STEP | CONF_WATCH)
 {
@@ -300,7 +299,7 @@ TEST("any write that fails faults the space once", .rows = WRITES + 1, .needs = 
 	conf_wait_state(c, &s, T3_SPACE_IDLE, 0);
 }
 
-/* It is out of date from then on. Until a reset nothing is counted there. */
+/* The page is out of date from then on. Until a reset nothing is counted there. */
 TEST("failed writes change nothing", .needs = CONF_INJECT)
 {
 	static struct t3_event_area before;

@@ -375,7 +375,7 @@ static void expect_read(struct scene *scene, uint32_t got, enum column column, i
 	CHECK_EQUAL(scene->c, "what is read", got, wanted == ONES ? 0xffffffff : word);
 }
 
-/* What stores, doorbells and reads leave behind. */
+/* The effect of stores, doorbells and reads. */
 static void expect_effect(struct scene *scene, enum column column, unsigned row, uint32_t result,
 			  const struct scene_before *before)
 {

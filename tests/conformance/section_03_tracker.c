@@ -188,7 +188,7 @@ TEST("counts are exact with twice as many tiles as entries")
 		    2ull * tiles);
 }
 
-/* What was spilled stays known after a fault. What entries alone knew is lost. */
+/* Spilled counts stay known after a fault. Those that entries alone had are lost. */
 TEST("a fault loses what entries alone knew")
 {
 	struct t3_cmd_tile_query got;
@@ -440,7 +440,7 @@ TEST("a tracker of any shape counts as its model does", .rows = ARRAY_SIZE(shape
 	against_model(c, 4711 + row, 2000);
 }
 
-/* What software can see of a run but for the tracker's counters and for where it began. */
+/* Everything of a run that software can see, without the tracker's counters. */
 struct seen {
 	uint64_t counters[2][T3_COUNTER_COUNT], time;
 	uint8_t buffers[2][2 * T3_PAGE_SIZE], records[2][16 * SEGMENTS * TILES];

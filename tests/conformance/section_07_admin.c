@@ -8,7 +8,7 @@ CONF_SECTION("7", "admin commands of spaces");
 /* clang-format off */
 #define C(field) CONF_FIELD(t3_cmd_space_create, field)
 
-/* Of a good SPACE_CREATE of space 1; space 0 has the aperture's first two pages. */
+/* One field of a good SPACE_CREATE of space 1; space 0 has the aperture's first two pages. */
 static const struct conf_change creates[] = {
 	{"good",                 C(client), 0, T3_ADMIN_OK},
 	{"last-client",          C(client), T3_MAX_CLIENTS - 1, T3_ADMIN_OK},

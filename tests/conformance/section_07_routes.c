@@ -7,7 +7,7 @@ CONF_SECTION("7", "admin commands of routes, imports");
 /* clang-format off */
 #define R(field) CONF_FIELD(t3_cmd_route_set, field)
 
-/* Of a good ROUTE_SET to the next device; route 1 is set. */
+/* One field of a good ROUTE_SET to the next device; route 1 is set. */
 static const struct conf_change routes[] = {
 	{"good",            R(route), 31, T3_ADMIN_OK},
 	{"last-peer-space", R(peer_space), T3_MAX_SPACES - 1, T3_ADMIN_OK},
@@ -23,7 +23,7 @@ static const struct conf_change routes[] = {
 
 #define I(field) CONF_FIELD(t3_cmd_import_set, field)
 
-/* Of a good IMPORT_SET of the next device; import 1 is set. */
+/* One field of a good IMPORT_SET of the next device; import 1 is set. */
 static const struct conf_change imports[] = {
 	{"good",           I(import), 31, T3_ADMIN_OK},
 	{"last-src-space", I(src_space), T3_MAX_SPACES - 1, T3_ADMIN_OK},

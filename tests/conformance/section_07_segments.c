@@ -7,7 +7,7 @@ CONF_SECTION("7", "admin commands of segments");
 /* clang-format off */
 #define M(field) CONF_FIELD(t3_cmd_seg_map, field)
 
-/* Of a good LOCAL i32 segment: 4 rows of 16 bytes in 4 tiles of 2 x 8; the space is a page. */
+/* One field of a good LOCAL i32 segment: 4 rows of 16 bytes in 4 tiles of 2 x 8; the space is a page. */
 static const struct conf_change maps[] = {
 	{"good",                M(updates), 1, T3_ADMIN_OK},
 	{"updates-64",          M(updates), 64, T3_ADMIN_OK},
@@ -71,7 +71,7 @@ static const struct conf_change maps[] = {
 	{"counters-in-use",     M(counter_base), 3, T3_ADMIN_BAD_RANGE},
 };
 
-/* Of a good segment that sends by route 31; route 0 is set, too. */
+/* One field of a good segment that sends by route 31; route 0 is set, too. */
 #define BOTH(name, ...) {"dma-" name, __VA_ARGS__}, {"remote-" name, __VA_ARGS__}
 
 static const struct conf_change sends[] = {
@@ -102,7 +102,7 @@ static const struct conf_change sends[] = {
 
 #define G(field) CONF_FIELD(t3_cmd_seg_staging, field)
 
-/* Of a good SEG_STAGING of 2 slots of segment 5. */
+/* One field of a good SEG_STAGING of 2 slots of segment 5. */
 static const struct conf_change stagings[] = {
 	{"good",              G(slots), 2, T3_ADMIN_OK},
 	{"slots-0",           G(slots), 0, T3_ADMIN_OK},
@@ -332,7 +332,7 @@ TEST("staged tiles have a largest number of rows", .rows = 4, .devices = 2)
 	args.address = s.args.buffer;
 	conf_try(c, s.dev, T3_CMD_SEG_STAGING, &args, sizeof(args),
 		 more && !remote ? T3_ADMIN_BAD_GEOMETRY : T3_ADMIN_OK);
-	args.slots = 0; /* It can always be taken away. */
+	args.slots = 0; /* Staging can always be taken away. */
 	conf_try(c, s.dev, T3_CMD_SEG_STAGING, &args, sizeof(args), T3_ADMIN_OK);
 }
 
