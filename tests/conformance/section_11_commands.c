@@ -6,38 +6,39 @@
 CONF_SECTION("11.1", "commands of queues");
 
 /* clang-format off */
-/* One field of a good QUEUE_CREATE replaced. */
-static const struct {
-	const char *name;
-	size_t offset, bytes;
-	uint64_t value;
-	uint32_t status;
-} creates[] = {
-#define FIELD(field) offsetof(struct t3_cmd_queue_create, field), \
-	sizeof(((struct t3_cmd_queue_create *)0)->field)
-	{"good",                 FIELD(client), 0, T3_ADMIN_OK},
-	{"queue-63",             FIELD(queue), T3_MAX_QUEUES - 1, T3_ADMIN_OK},
-	{"queue-64",             FIELD(queue), T3_MAX_QUEUES, T3_ADMIN_BAD_QUEUE},
-	{"queue-max",            FIELD(queue), 0xffffffff, T3_ADMIN_BAD_QUEUE},
-	{"client",               FIELD(client), T3_MAX_CLIENTS, T3_ADMIN_BAD_VALUE},
-	{"client-high",          FIELD(client), 0x80000000, T3_ADMIN_BAD_VALUE},
-	{"priority-3",           FIELD(priority), T3_MAX_PRIORITY, T3_ADMIN_OK},
-	{"priority-4",           FIELD(priority), T3_MAX_PRIORITY + 1, T3_ADMIN_BAD_VALUE},
-	{"priority-max",         FIELD(priority), 0xffffffff, T3_ADMIN_BAD_VALUE},
-	{"entries-0",            FIELD(entries), 0, T3_ADMIN_BAD_VALUE},
-	{"entries-1",            FIELD(entries), 1, T3_ADMIN_BAD_VALUE},
-	{"entries-8",            FIELD(entries), 8, T3_ADMIN_BAD_VALUE},
-	{"entries-17",           FIELD(entries), 17, T3_ADMIN_BAD_VALUE},
-	{"entries-48",           FIELD(entries), 48, T3_ADMIN_BAD_VALUE},
-	{"entries-4096",         FIELD(entries), T3_QUEUE_ENTRIES_MAX, T3_ADMIN_OK},
-	{"entries-8192",         FIELD(entries), 8192, T3_ADMIN_BAD_VALUE},
-	{"entries-max",          FIELD(entries), 0xffffffff, T3_ADMIN_BAD_VALUE},
-	{"ring-nowhere",         FIELD(ring), 1ull << 62, T3_ADMIN_OK},
-	{"ring-unaligned",       FIELD(ring), 0x10000020, T3_ADMIN_BAD_RANGE},
-	{"ring-beyond",          FIELD(ring), ~0x3full, T3_ADMIN_BAD_RANGE},
-	{"completions-unaligned", FIELD(completions), 0x10000010, T3_ADMIN_BAD_RANGE},
-	{"completions-beyond",   FIELD(completions), ~0x1full, T3_ADMIN_BAD_RANGE},
-#undef FIELD
+#define C(field) CONF_FIELD(t3_cmd_queue_create, field)
+
+/* One field of a good QUEUE_CREATE of queue 1; queue 2 exists. */
+static const struct conf_change creates[] = {
+	{"good",                 C(client), 0, T3_ADMIN_OK},
+	{"queue-63",             C(queue), T3_MAX_QUEUES - 1, T3_ADMIN_OK},
+	{"queue-64",             C(queue), T3_MAX_QUEUES, T3_ADMIN_BAD_QUEUE},
+	{"queue-max",            C(queue), 0xffffffff, T3_ADMIN_BAD_QUEUE},
+	{"queue-in-use",         C(queue), 2, T3_ADMIN_EXISTS},
+	{"client",               C(client), T3_MAX_CLIENTS, T3_ADMIN_BAD_VALUE},
+	{"client-high",          C(client), 0x80000000, T3_ADMIN_BAD_VALUE},
+	{"priority-3",           C(priority), T3_MAX_PRIORITY, T3_ADMIN_OK},
+	{"priority-4",           C(priority), T3_MAX_PRIORITY + 1, T3_ADMIN_BAD_VALUE},
+	{"priority-max",         C(priority), 0xffffffff, T3_ADMIN_BAD_VALUE},
+	{"entries-0",            C(entries), 0, T3_ADMIN_BAD_VALUE},
+	{"entries-1",            C(entries), 1, T3_ADMIN_BAD_VALUE},
+	{"entries-8",            C(entries), 8, T3_ADMIN_BAD_VALUE},
+	{"entries-15",           C(entries), 15, T3_ADMIN_BAD_VALUE},
+	{"entries-17",           C(entries), 17, T3_ADMIN_BAD_VALUE},
+	{"entries-48",           C(entries), 48, T3_ADMIN_BAD_VALUE},
+	{"entries-4096",         C(entries), T3_QUEUE_ENTRIES_MAX, T3_ADMIN_OK},
+	{"entries-8192",         C(entries), 8192, T3_ADMIN_BAD_VALUE},
+	{"entries-high",         C(entries), 0x80000000, T3_ADMIN_BAD_VALUE},
+	{"entries-max",          C(entries), 0xffffffff, T3_ADMIN_BAD_VALUE},
+	{"ring-nowhere",         C(ring), 1ull << 62, T3_ADMIN_OK},
+	{"ring-at-the-end",      C(ring), 0xfffffffffffffc00, T3_ADMIN_OK},
+	{"ring-over-the-end",    C(ring), 0xfffffffffffffc40, T3_ADMIN_BAD_RANGE},
+	{"ring-beyond",          C(ring), ~0x3full, T3_ADMIN_BAD_RANGE},
+	{"ring-unaligned",       C(ring), 0x10000020, T3_ADMIN_BAD_RANGE},
+	{"completions-at-the-end", C(completions), 0xfffffffffffffe00, T3_ADMIN_OK},
+	{"completions-over-the-end", C(completions), 0xfffffffffffffe20, T3_ADMIN_BAD_RANGE},
+	{"completions-beyond",   C(completions), ~0x1full, T3_ADMIN_BAD_RANGE},
+	{"completions-unaligned", C(completions), 0x10000010, T3_ADMIN_BAD_RANGE},
 };
 
 static const uint32_t queue_opcodes[] = {
@@ -54,16 +55,16 @@ TEST("each wrong value of a queue is refused", .rows = ARRAY_SIZE(creates), .lab
 {
 	bool good = creates[row].status == T3_ADMIN_OK;
 	struct conf_device *d = conf_device(c, 0);
-	struct queue q;
+	struct queue q, other;
 
+	queue_create(c, d, &other, 2, 0);
 	queue_prepare(c, d, &q, 1, 0);
-	conf_replace(&q.args, creates[row].offset, creates[row].bytes, creates[row].value);
-	CHECK_EQUAL(c, "ADMIN_STATUS", conf_admin(d, T3_CMD_QUEUE_CREATE, &q.args, sizeof(q.args)),
-		    creates[row].status);
-	CHECK_EQUAL(c, "guest error", conf_guest_error(d), !good);
+	conf_change(&q.args, &creates[row]);
+	conf_try(c, d, T3_CMD_QUEUE_CREATE, &q.args, sizeof(q.args), creates[row].status);
 	CHECK_EQUAL(c, "HOST_DMA_ERRORS", conf_counter(d, T3_COUNTER_HOST_DMA_ERRORS), 0);
-	if (q.args.queue < T3_MAX_QUEUES)
+	if (q.args.queue < T3_MAX_QUEUES && q.args.queue != 2)
 		queue_check(c, &q, good ? T3_QUEUE_READY : T3_QUEUE_FREE, 0, 0);
+	queue_check(c, &other, T3_QUEUE_READY, 0, 0);
 }
 
 /* Where there are several errors the first in the order of the table is reported. */
@@ -87,13 +88,6 @@ TEST("the first of several errors is reported")
 	queue_do(c, &q, &(struct t3_descriptor){ 0 });
 }
 
-static void check_refused(struct conf *c, struct conf_device *d, uint32_t opcode,
-			  struct t3_cmd_queue args, uint32_t status)
-{
-	CHECK_EQUAL(c, "ADMIN_STATUS", conf_admin(d, opcode, &args, sizeof(args)), status);
-	CHECK(c, conf_guest_error(d), "a refusal is no guest error");
-}
-
 TEST("queue commands are refused in the wrong state", .rows = ARRAY_SIZE(queue_opcodes))
 {
 	uint32_t opcode = queue_opcodes[row];
@@ -102,15 +96,17 @@ TEST("queue commands are refused in the wrong state", .rows = ARRAY_SIZE(queue_o
 	struct queue q;
 
 	queue_create(c, d, &q, 1, 0);
-	check_refused(c, d, opcode, (struct t3_cmd_queue){ .queue = T3_MAX_QUEUES },
-		      T3_ADMIN_BAD_QUEUE);
-	check_refused(c, d, opcode, (struct t3_cmd_queue){ .queue = 0xffffffff },
-		      T3_ADMIN_BAD_QUEUE);
-	check_refused(c, d, opcode, (struct t3_cmd_queue){ .queue = 1, .mbz = 1 },
-		      T3_ADMIN_BAD_VALUE);
+	conf_try(c, d, opcode, &(struct t3_cmd_queue){ .queue = T3_MAX_QUEUES }, sizeof(none),
+		 T3_ADMIN_BAD_QUEUE);
+	conf_try(c, d, opcode, &(struct t3_cmd_queue){ .queue = 0xffffffff }, sizeof(none),
+		 T3_ADMIN_BAD_QUEUE);
+	conf_try(c, d, opcode, &(struct t3_cmd_queue){ .queue = 1, .mbz = 1 }, sizeof(none),
+		 T3_ADMIN_BAD_VALUE);
 	queue_check(c, &q, T3_QUEUE_READY, 0, 0);
 	if (opcode != T3_CMD_QUEUE_QUERY) {
-		check_refused(c, d, opcode, none, T3_ADMIN_BAD_QUEUE);
+		conf_try(c, d, opcode, &none, sizeof(none), T3_ADMIN_BAD_QUEUE);
+		none.mbz = 1; /* The queue is looked for first. */
+		conf_try(c, d, opcode, &none, sizeof(none), T3_ADMIN_BAD_QUEUE);
 		return;
 	}
 	CHECK_EQUAL(c, "QUERY of a FREE queue", conf_admin(d, opcode, &none, sizeof(none)),
@@ -210,8 +206,13 @@ TEST("a reset frees queues and clears fences", .rows = 2)
 {
 	struct conf_device *d = conf_device(c, 0);
 	struct t3_descriptor with = { .flags = T3_DESC_FLAG_IRQ }, wait = desc_wait(0, 9);
-	struct queue q;
+	struct queue q, failed;
 
+	queue_create(c, d, &failed, 63, 0);
+	failed.tail = 99;
+	queue_submit(&failed);
+	queue_wait_state(c, &failed, T3_QUEUE_ERROR);
+	conf_reg_write(d, T3_REG_QUEUE_PENDING + 4, 1u << 31);
 	queue_create(c, d, &q, 33, 0);
 	queue_do(c, &q, &with);
 	CHECK_EQUAL(c, "QUEUE_PENDING before", conf_reg(d, T3_REG_QUEUE_PENDING + 4), 2);
@@ -228,4 +229,8 @@ TEST("a reset frees queues and clears fences", .rows = 2)
 	queue_fence_set(c, d, 0, 9);
 	CHECK_EQUAL(c, "completion", q.completions[1].word, 0);
 	CHECK_EQUAL(c, "QUEUE_PENDING", conf_reg(d, T3_REG_QUEUE_PENDING + 4), 0);
+	queue_check(c, &failed, T3_QUEUE_FREE, 0, 0);
+	queue_create(c, d, &q, 33, 0);
+	for (uint32_t i = 0; i < 2 * T3_QUEUE_ENTRIES_MIN; i++)
+		queue_do(c, &q, &(struct t3_descriptor){ 0 });
 }

@@ -38,6 +38,30 @@ TEST("a ring wraps around with any batches", .rows = 4)
 		CHECK_EQUAL(c, "word behind the completions", q.completions[i].word, 0);
 }
 
+/* An overrun and an abort bring a queue to the last indices of 32 bits. Then it wraps. */
+TEST("the indices of a queue wrap around")
+{
+	struct queue q;
+
+	queue_create(c, conf_device(c, 0), &q, 0, 0);
+	q.tail = 0u - 24;
+	queue_submit(&q);
+	queue_wait_state(c, &q, T3_QUEUE_ERROR);
+	queue_command(c, &q, T3_CMD_QUEUE_ABORT);
+	queue_check(c, &q, T3_QUEUE_READY, 0u - 24, 0);
+	for (uint32_t batch = 1; batch <= T3_QUEUE_ENTRIES_MIN; batch++) {
+		uint32_t first = q.tail;
+
+		for (uint32_t i = 0; i < batch; i++)
+			queue_push(&q, &nop);
+		queue_submit(&q);
+		for (uint32_t i = 0; i < batch; i++)
+			queue_expect(c, &q, first + i, T3_DESC_OK, 0);
+		queue_wait_head(c, &q, q.tail);
+	}
+	CHECK(c, q.tail < 1000, "the indices have not wrapped");
+}
+
 /* The largest ring: its first and its last place. */
 TEST("the largest ring works at both ends")
 {
@@ -265,6 +289,8 @@ TEST("enabling a pending queue sends its interrupt", .rows = 4)
 	conf_reg_write(q.dev, T3_REG_QUEUE_VECTOR, 3);
 	queue_do(c, &q, &with);
 	CHECK_EQUAL(c, "interrupts without ENABLE", conf_interrupts_now(c, q.dev, 3), 0);
+	conf_reg_write(q.dev, enable(&q), ~bit);
+	CHECK_EQUAL(c, "interrupts after other bits", conf_interrupts_now(c, q.dev, 3), 0);
 	conf_reg_write(q.dev, enable(&q), bit);
 	CHECK_EQUAL(c, "interrupts after ENABLE", conf_interrupts(c, q.dev, 3), 1);
 	conf_reg_write(q.dev, enable(&q), bit);
@@ -291,4 +317,30 @@ TEST("a failure interrupts without a flag", .rows = 2)
 		CHECK_EQUAL(c, "of ERROR_STATUS", conf_interrupts_now(c, q.dev, 2), 0);
 	else
 		CHECK_EQUAL(c, "of ERROR_STATUS", conf_interrupts(c, q.dev, 2), 1);
+	CHECK_EQUAL(c, "QUEUE_ERRORS", conf_counter(q.dev, T3_COUNTER_QUEUE_ERRORS), 1);
+	conf_reg_write(q.dev, pending(&q), 1);
+	queue_command(c, &q, T3_CMD_QUEUE_ABORT); /* Nothing is in progress: no completion. */
+	CHECK_EQUAL(c, "PENDING", conf_reg(q.dev, pending(&q)), 0);
+	CHECK_EQUAL(c, "interrupts of an idle queue", conf_interrupts_now(c, q.dev, 1), 0);
+}
+
+/* Data, the completion's fields, its word, the interrupt. */
+TEST("data, completion and interrupt come in this order", .needs = CONF_WATCH)
+{
+	struct t3_descriptor fill = desc_fill(T3_LOC_MEMORY, 0x100000, 0x1122334455667788, 8);
+	const struct conf_action *actions;
+	struct queue q;
+
+	fill.flags = T3_DESC_FLAG_IRQ;
+	queue_create(c, conf_device(c, 0), &q, 0, 0);
+	conf_reg_write(q.dev, enable(&q), 1);
+	conf_watch(q.dev, 0x100000);
+	queue_do(c, &q, &fill);
+	CHECK_EQUAL(c, "actions", conf_watched(q.dev, &actions), 3);
+	CHECK_EQUAL(c, "place of the fields", actions[0].iova, q.args.completions);
+	CHECK_EQUAL(c, "their bytes", actions[0].bytes, 24);
+	CHECK_EQUAL(c, "data then", actions[0].seen, 0x1122334455667788);
+	CHECK_EQUAL(c, "place of the word", actions[1].iova, q.args.completions + 24);
+	CHECK_EQUAL(c, "its bytes", actions[1].bytes, 8);
+	CHECK_EQUAL(c, "bytes of the interrupt", actions[2].bytes, 0);
 }
