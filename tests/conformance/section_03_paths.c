@@ -6,7 +6,7 @@
 CONF_SECTION("3", "both ways to write");
 
 #define BEFORE 0x5a5a5a5a5a5a5a5aull
-#define SLOT   (4 * T3_PAGE_SIZE) /* offset of the slot in the buffer */
+#define SLOT   T3_PAGE_SIZE /* offset of the slot in the buffer */
 
 static const struct shape {
 	uint32_t rows, row_bytes, pitch, tile_rows, tile_row_bytes;
@@ -29,11 +29,11 @@ static uint32_t tiles_of(const struct t3_cmd_seg_map *map)
 
 static void setup(struct conf *c, struct conf_space *s, struct t3_cmd_seg_map *map)
 {
-	conf_space_create(c, conf_device(c, 0), s, 8 * T3_PAGE_SIZE, 64);
-	conf_memory_fill(s->dev, s->args.buffer, s->args.size, BEFORE);
+	conf_space_create(c, conf_device(c, 0), s, 2 * T3_PAGE_SIZE, 64);
+	conf_memory_fill(s->dev, s->args.buffer, SLOT, BEFORE);
 	map->space = s->args.space;
 	conf_map(c, s, map);
-	conf_stage(c, s, 0, SLOT, 2 * T3_PAGE_SIZE, 1);
+	conf_stage(c, s, 0, SLOT, T3_PAGE_SIZE, 1);
 	conf_arm_wait(c, s, 1);
 }
 
