@@ -118,7 +118,7 @@ def hostile_programs_are_followed():
 
 
 def many_jobs_are_followed():
-    for name in ("chain", "fabric", "generations", "isolation", "node", "queues_space", "routes"):
+    for name in ("chain", "fabric", "generations", "isolation", "node", "routes"):
         follows(f"test_core_{name}", link=10000, epoch=9000)
 
 

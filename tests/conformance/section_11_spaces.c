@@ -132,6 +132,7 @@ static void expect(struct conf *c, struct queue *q, struct t3_descriptor descrip
 /* No such space, and each state that is not ARMED. The space is not affected. */
 TEST("a space that is not armed is not affected")
 {
+	static const uint32_t none[] = { 2, T3_MAX_SPACES - 1, T3_MAX_SPACES, 0xffffffff };
 	struct t3_descriptor fill = desc_fill(T3_LOC_SPACE, 0, 1, 8), other;
 	struct conf_space s;
 	struct queue q;
@@ -140,8 +141,10 @@ TEST("a space that is not armed is not affected")
 	queue_create(c, s.dev, &q, 0, 0);
 	fill = to_space(&s, fill);
 	other = fill;
-	other.space = T3_MAX_SPACES - 1;
-	expect(c, &q, other, T3_DESC_SPACE, T3_SPACE_FREE);
+	for (unsigned i = 0; i < ARRAY_SIZE(none); i++) {
+		other.space = none[i];
+		expect(c, &q, other, T3_DESC_SPACE, T3_SPACE_FREE);
+	}
 	expect(c, &q, fill, T3_DESC_SPACE, T3_SPACE_IDLE);
 	conf_arm_wait(c, &s, 1);
 	pair_store(&s, 0);
@@ -151,8 +154,11 @@ TEST("a space that is not armed is not affected")
 	conf_store(&s, 0, 8, 1);
 	conf_wait_fault(c, &s, T3_FAULT_NOT_ARMED);
 	expect(c, &q, fill, T3_DESC_SPACE, T3_SPACE_FAULTED);
+	conf_space_command(c, &s, T3_CMD_SPACE_RESET);
+	expect(c, &q, fill, T3_DESC_SPACE, T3_SPACE_IDLE); /* of the generation before */
 	conf_space_command(c, &s, T3_CMD_SPACE_DISABLE);
 	expect(c, &q, fill, T3_DESC_SPACE, T3_SPACE_QUIESCED);
+	CHECK_EQUAL(c, "FAULTS", conf_counter(s.dev, T3_COUNTER_FAULTS), 1);
 }
 
 /* A generation before or after the space's. The space stays ARMED. */
@@ -169,6 +175,7 @@ TEST("another generation is refused", .rows = 2)
 	fill.generation += row ? 1 : -1u;
 	found = queue_run(c, &q, &fill);
 	CHECK_EQUAL(c, "status", QUEUE_STATUS(found), T3_DESC_SPACE);
+	CHECK_EQUAL(c, "detail", found.detail, T3_SPACE_ARMED);
 	CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));
 	queue_command(c, &q, T3_CMD_QUEUE_ABORT);
 	fill.generation = s.args.generation;
@@ -177,17 +184,22 @@ TEST("another generation is refused", .rows = 2)
 }
 
 /* Stores that make the space fault, as the CPU's would at the same place. */
-TEST("a store of a queue faults as the CPU's", .rows = 5)
+TEST("a store of a queue faults as the CPU's", .rows = 9)
 {
 	static const struct {
 		uint64_t offset;
-		uint32_t bytes, kind, good;
+		uint32_t bytes, kind, good, segment;
 	} cases[] = {
-		{ 64, 8, T3_FAULT_UNMAPPED, 0 },   { 32, 64, T3_FAULT_UNMAPPED, 32 },
-		{ 2, 4, T3_FAULT_WIDTH, 0 },	   { 0, 6, T3_FAULT_WIDTH, 0 },
-		{ 2048, 8, T3_FAULT_UNMAPPED, 0 },
+		{ 64, 8, T3_FAULT_UNMAPPED, 0, CONF_NO_SEGMENT },
+		{ 32, 64, T3_FAULT_UNMAPPED, 32, CONF_NO_SEGMENT },
+		{ 2, 4, T3_FAULT_WIDTH, 0, 0 },
+		{ 0, 6, T3_FAULT_WIDTH, 0, 0 },
+		{ 0, 2, T3_FAULT_WIDTH, 0, 0 },
+		{ 8, 25, T3_FAULT_WIDTH, 24, 0 },
+		{ 2048, 8, T3_FAULT_UNMAPPED, 0, CONF_NO_SEGMENT },
+		{ T3_PAGE_SIZE, 4, T3_FAULT_UNMAPPED, 0, CONF_NO_SEGMENT },
+		{ 1ull << 40, 4, T3_FAULT_UNMAPPED, 0, CONF_NO_SEGMENT },
 	};
-	struct t3_fault_record record;
 	struct conf_space s, other;
 	struct t3_descriptor fill;
 	struct queue q;
@@ -198,8 +210,9 @@ TEST("a store of a queue faults as the CPU's", .rows = 5)
 	fill = to_space(&s, desc_fill(T3_LOC_SPACE, cases[row].offset, 0x0000000500000005,
 				      cases[row].bytes));
 	expect(c, &q, fill, T3_DESC_FAULT, cases[row].kind);
-	record = conf_wait_fault(c, &s, cases[row].kind);
-	CHECK_EQUAL(c, "offset of the fault", record.offset, cases[row].offset + cases[row].good);
+	conf_expect_fault(c, &s, cases[row].kind, cases[row].segment, CONF_NO_TILE,
+			  cases[row].offset + cases[row].good);
+	expect(c, &q, fill, T3_DESC_SPACE, T3_SPACE_FAULTED);
 	for (uint32_t i = 0; i < cases[row].good; i += 4)
 		CHECK_EQUAL(c, "piece before", conf_buffer(&s, cases[row].offset + i, 4), 5);
 	fill = to_space(&other, desc_fill(T3_LOC_SPACE, 0, 1, 64));

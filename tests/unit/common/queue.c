@@ -134,11 +134,6 @@ bool queue_pending(const struct queue *q)
 	return host_reg(q->d, T3_REG_QUEUE_PENDING + q->id / 32 * 4) >> q->id % 32 & 1;
 }
 
-uint64_t queue_fence(struct host_dev *d, uint32_t fence)
-{
-	return host_get(d, T3_REG_FENCE + 8 * fence, 8);
-}
-
 void queue_set_fence(struct host_dev *d, uint32_t fence, uint64_t value)
 {
 	struct t3_cmd_fence_set cmd = { .fence = fence, .value = value };

@@ -39,7 +39,6 @@ void queue_expect(const struct queue *q, uint32_t index, uint32_t status, uint64
 /* Check state, head, tail and status: in the registers and by QUERY. */
 void queue_expect_state(const struct queue *q, uint32_t state, uint32_t head, uint32_t status);
 bool queue_pending(const struct queue *q);
-uint64_t queue_fence(struct host_dev *d, uint32_t fence);
 void queue_set_fence(struct host_dev *d, uint32_t fence, uint64_t value);
 
 /* Descriptors. queue_put() sets the cookie when it is 0. */
