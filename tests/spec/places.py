@@ -9,7 +9,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CORE, UNIT = "qemu-device/core/**/*.c", "tests/unit/**/*.c"
+CORE, TESTS = "qemu-device/core/**/*.c", "tests/unit/**/*.c tests/conformance/*.c"
 REGISTERS = "tests/conformance/section_01_registers.c"
 CONFORMANCE, LAYOUT, ABI = "tests/conformance/*.c", "tests/guest/common/layout.c", "uapi/t3_accel.h"
 
@@ -19,7 +19,7 @@ PLACES = [
     ("COUNTER", ABI, "DRM_T3_COUNTER_{}", "its number for programs"),
     ("COUNTER", LAYOUT, "DRM_T3_COUNTER_{}", "VALUE() of that number"),
     ("COUNTER", "libt3/t3.h", "T3_DEVICE_{}", "its enumerator"),
-    ("COUNTER", UNIT, "T3_COUNTER_{}", "a test of what it counts"),
+    ("COUNTER", TESTS, "T3_COUNTER_{}", "a test of what it counts"),
     ("CAP", "qemu-device/core/front/regs.c", "T3_CAP_{}", "set it in CAPS"),
     ("CAP", ABI, "DRM_T3_FEATURE_{}", "its bit for programs"),
     ("CAP", "driver/t3_stats.c", "(?:DRM_T3_FEATURE|T3_CAP)_{}", "T3_FEATURES"),
@@ -27,7 +27,6 @@ PLACES = [
     ("CAP", CONFORMANCE, "T3_CAP_{}", "a test, or what is skipped without it"),
     ("ADMIN_OPCODE", CORE, "T3_CMD_{}", "run it: front/admin.c"),
     ("ADMIN_OPCODE", CONFORMANCE, "T3_CMD_{}", "a test of section 7, 11 or 12"),
-    ("ADMIN_OPCODE", UNIT, "T3_CMD_{}", "a test"),
     ("REGISTER", REGISTERS, "T3_REG_{}", "its row"),
     ("FAULT", ABI, "DRM_T3_FAULT_{}", "its number for programs"),
     ("FAULT", LAYOUT, "DRM_T3_FAULT_{}", "VALUE() of that number"),
@@ -49,8 +48,9 @@ EXCEPTIONS = {
 }
 
 
-def text_of(pattern):
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob(pattern)))
+def text_of(patterns):
+    return "\n".join(path.read_text(encoding="utf-8")
+                     for pattern in patterns.split() for path in sorted(ROOT.glob(pattern)))
 
 
 def missing(header):
