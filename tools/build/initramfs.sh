@@ -342,7 +342,7 @@ add_mpi() {
 	done
 	add_component "$root"
 	[ -x "$root/usr/bin/mpirun.openmpi" ] || die "there is no mpirun among the files of Open MPI"
-	install -m 755 "$T3_ROOT/tools/vm/guest/mpirun" "$root/usr/bin/mpirun"
+	install -m 755 "$T3_ROOT/tools/vm/image/mpirun" "$root/usr/bin/mpirun"
 	add_libraries "$root" "${objects[@]}"
 	add_ssh "$root"
 }
@@ -381,10 +381,10 @@ pack_base() {
 	add_accounts "$root"
 	add_mounts "$root"
 	add_streams "$root"
-	install -m 755 "$T3_ROOT/tools/vm/guest/init" "$root/init"
-	install -m 755 "$T3_ROOT/tools/vm/guest/guest-batch" "$root/usr/bin/guest-batch"
-	install -m 755 "$T3_ROOT/tools/vm/guest/guest-root" "$root/usr/bin/guest-root"
-	install -m 755 "$T3_ROOT/tools/vm/guest/keep-core" "$root/usr/sbin/keep-core"
+	install -m 755 "$T3_ROOT/tools/vm/image/init" "$root/init"
+	install -m 755 "$T3_ROOT/tools/vm/image/guest-batch" "$root/usr/bin/guest-batch"
+	install -m 755 "$T3_ROOT/tools/vm/image/guest-root" "$root/usr/bin/guest-root"
+	install -m 755 "$T3_ROOT/tools/vm/image/keep-core" "$root/usr/sbin/keep-core"
 	mkdir -p "$root/mnt/keep"
 	mkdir "$root/rest" # the sign that this init can wait for it
 	rm -rf "$modules"

@@ -276,7 +276,7 @@ def programs_of(*patterns):
 
 def base_image(run):
     pack(run, "base", "base.img", [run.guest / "kernel.stamp", f"{STAGE}/initramfs.sh", f"{STAGE}/common.sh",
-                                   "tools/vm/guest/*"])
+                                   "tools/vm/image/*"])
 
 
 def run_image(run):
@@ -293,7 +293,7 @@ def tests_image(run):
 def mpi_image(run):
     """For programs under Open MPI alone."""
     base = run.guest / "base.img"
-    pack(run, "mpi", "mpi.img", [base, run.guest / "module/t3.ko", "tools/vm/guest/mpirun", *DEVELOPMENT],
+    pack(run, "mpi", "mpi.img", [base, run.guest / "module/t3.ko", "tools/vm/image/mpirun", *DEVELOPMENT],
          "t3", *programs_of("examples/*.c"), "mca_coll_t3.so", *programs_of("mpi/*.c"))
 
 
