@@ -84,9 +84,9 @@ NATIVE_SKIPS = {"the model alone has no configuration space": 12,
 # The same of a QEMU without a guest.
 QTEST_SKIPS = {"there is no IOMMU, which would keep devices from a page": 14,
                "needs ranks on other nodes, and no CAPS.FAR_KEYS": 1,
-               "needs STEP: a host that does the devices' work event by event": 65,
+               "needs STEP: a host that does the devices' work event by event": 85,
                "needs TRACKER: a host that makes devices with another tracker": 22,
-               "needs WATCH: a host that sees each DMA write and interrupt": 11}
+               "needs WATCH: a host that sees each DMA write and interrupt": 12}
 
 
 def conformance_elsewhere(name, program, env, skips):
