@@ -194,10 +194,11 @@ static void put_elements(struct scene *scene, unsigned which, uint32_t first, ui
 	put(scene, which);
 }
 
-/* dst = op(dst, src) at odd addresses, in two rows. */
-TEST("an update combines at odd addresses", .rows = 16)
+/* dst = op(dst, src) in two rows, with each misalignment of both. */
+TEST("an update combines at any address", .rows = 64)
 {
-	uint8_t op = (uint8_t)(row / 4), dtype = (uint8_t)(row % 4);
+	uint8_t op = (uint8_t)(row / 4 % 4), dtype = (uint8_t)(row % 4),
+		shift = (uint8_t)(row / 16);
 	uint32_t size = reference_bytes(dtype), count = ARRAY_SIZE(values), mask;
 	struct t3_descriptor update = { .opcode = T3_DESC_UPDATE,
 					.op = op,
@@ -206,18 +207,18 @@ TEST("an update combines at odd addresses", .rows = 16)
 					.dst_pitch = 256,
 					.src_pitch = 128,
 					.row_bytes = count * size,
-					.src = 1,
-					.dst = AREA + 3 };
+					.src = shift,
+					.dst = AREA + 4 - shift };
 	struct scene scene;
 
 	mask = size == 4 ? 0xffffffff : 0xffff;
 	setup(c, &scene, T3_LOC_MEMORY, T3_LOC_MEMORY);
-	put_elements(&scene, 0, 1, 128, size);
-	put_elements(&scene, 1, 3, 256, size);
+	put_elements(&scene, 0, shift, 128, size);
+	put_elements(&scene, 1, 4 - shift, 256, size);
 	queue_do(c, &scene.q, &update);
 	get(&scene, 1);
 	for (uint32_t i = 0; i < 2 * count; i++) {
-		uint32_t got = 0, at = 3 + i / count * 256 + i % count * size;
+		uint32_t got = 0, at = 4 - shift + i / count * 256 + i % count * size;
 
 		for (uint32_t j = 0; j < size; j++)
 			got |= (uint32_t)scene.bytes[at + j] << (8 * j);
@@ -225,8 +226,10 @@ TEST("an update combines at odd addresses", .rows = 16)
 			    reference_update(op, dtype, values[i % count][0] & mask,
 					     values[i % count][1] & mask));
 	}
-	CHECK_EQUAL(c, "byte before", scene.bytes[2], 0xee);
-	CHECK_EQUAL(c, "byte behind a row", scene.bytes[3 + count * size], 0xee);
+	CHECK_EQUAL(c, "byte before", scene.bytes[3 - shift], 0xee);
+	CHECK_EQUAL(c, "byte behind a row", scene.bytes[4 - shift + count * size], 0xee);
+	CHECK_EQUAL(c, "NMC_ELEMENTS", conf_counter(scene.q.dev, T3_COUNTER_NMC_ELEMENTS),
+		    op == T3_OP_STORE ? 0 : 2 * count);
 }
 
 TEST("bytes can be stored by an update", .rows = 2)
@@ -244,4 +247,26 @@ TEST("bytes can be stored by an update", .rows = 2)
 	get(&scene, 1);
 	for (uint32_t i = 0; i < 16; i++)
 		CHECK_EQUAL(c, "byte", scene.bytes[i], i >= 2 && i < 15 ? pattern(i + 3) : 0xee);
+}
+
+/* The source is the destination, one element before. Pieces of 1024 elements are read before. */
+TEST("an update of its own source goes up in pieces")
+{
+	struct t3_descriptor update = { .opcode = T3_DESC_UPDATE,
+					.op = T3_OP_ADD,
+					.dtype = T3_DTYPE_I32,
+					.rows = 1,
+					.row_bytes = 4 * 3999,
+					.src = 0,
+					.dst = 4 };
+	struct conf_device *d = conf_device(c, 0);
+	struct queue q;
+
+	queue_create(c, d, &q, 0, 0);
+	for (uint32_t i = 0; i < 4000; i++)
+		conf_write(d->memory, 4 * i, 4, i);
+	queue_do(c, &q, &update);
+	for (uint32_t i = 1; i < 4000; i++)
+		CHECK_EQUAL(c, "element", conf_read(d->memory, 4 * i, 4),
+			    i + (i % 1024 == 1 && i > 1 ? 2 * (i - 1) - 1 : i - 1));
 }

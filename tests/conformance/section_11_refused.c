@@ -10,65 +10,58 @@ CONF_SECTION("11.3", "descriptors that are refused");
 
 enum { NOP, COPY, FILL, UPDATE, WAIT, SIGNAL };
 
+#define AT(field) offsetof(struct t3_descriptor, field)
+#define F(field)  CONF_FIELD(t3_descriptor, field)
+#define ALL	  0x3fu
+#define MOVES	  (1u << COPY | 1u << FILL | 1u << UPDATE)
+
 /* clang-format off */
-/* One field of a good descriptor of that opcode replaced; detail is its offset. */
-static const struct {
+/* A field with that value makes these opcodes, flat or in rows, fail at `at`. */
+static const struct bad {
 	const char *name;
-	uint8_t opcode;
+	uint32_t opcodes;
+	bool rows;
 	size_t offset, bytes;
 	uint64_t value;
+	uint32_t at;
 } bads[] = {
-#define FIELD(field) offsetof(struct t3_descriptor, field), \
-	sizeof(((struct t3_descriptor *)0)->field)
-	{"opcode-8", NOP, FIELD(opcode), 8},
-	{"opcode-255", NOP, FIELD(opcode), 255},
-	{"flag-1", NOP, FIELD(flags), 2},
-	{"flag-7", COPY, FIELD(flags), 0x80},
-	{"nop-op", NOP, FIELD(op), 1},
-	{"nop-dtype", NOP, FIELD(dtype), 1},
-	{"nop-src-kind", NOP, FIELD(src_kind), 1},
-	{"nop-dst-kind", NOP, FIELD(dst_kind), 1},
-	{"nop-mbz", NOP, FIELD(mbz), 1},
-	{"nop-rows", NOP, FIELD(rows), 1},
-	{"nop-row-bytes", NOP, FIELD(row_bytes), 1},
-	{"nop-src", NOP, FIELD(src), 1},
-	{"nop-dst", NOP, FIELD(dst), 1},
-	{"nop-src-pitch", NOP, FIELD(src_pitch), 1},
-	{"nop-dst-pitch", NOP, FIELD(dst_pitch), 1},
-	{"nop-space", NOP, FIELD(space), 1},
-	{"nop-generation", NOP, FIELD(generation), 1},
-	{"copy-op", COPY, FIELD(op), 1},
-	{"copy-dtype", COPY, FIELD(dtype), 1},
-	{"copy-src-space", COPY, FIELD(src_kind), T3_LOC_SPACE},
-	{"copy-src-kind-3", COPY, FIELD(src_kind), 3},
-	{"copy-dst-kind-3", COPY, FIELD(dst_kind), 3},
-	{"copy-mbz", COPY, FIELD(mbz), 0x8000},
-	{"copy-rows-0", COPY, FIELD(rows), 0},
-	{"copy-too-large", COPY, FIELD(rows), 0x80000000},
-	{"copy-row-bytes-0", COPY, FIELD(row_bytes), 0},
-	{"copy-src-pitch", COPY, FIELD(src_pitch), 63},
-	{"copy-dst-pitch", COPY, FIELD(dst_pitch), 63},
-	{"copy-space", COPY, FIELD(space), 1},
-	{"copy-generation", COPY, FIELD(generation), 1},
-	{"fill-op", FILL, FIELD(op), 1},
-	{"fill-src-kind", FILL, FIELD(src_kind), 1},
-	{"fill-dst-kind-3", FILL, FIELD(dst_kind), 3},
-	{"fill-rows-0", FILL, FIELD(rows), 0},
-	{"fill-src-pitch", FILL, FIELD(src_pitch), 64},
-	{"fill-dst-pitch", FILL, FIELD(dst_pitch), 0},
-	{"update-op-4", UPDATE, FIELD(op), T3_OP_COUNT},
-	{"update-dtype-6", UPDATE, FIELD(dtype), T3_DTYPE_COUNT},
-	{"update-u8-add", UPDATE, FIELD(op), T3_OP_ADD},
-	{"update-src-kind", UPDATE, FIELD(src_kind), 1},
-	{"update-dst-kind", UPDATE, FIELD(dst_kind), 1},
-	{"update-rows-0", UPDATE, FIELD(rows), 0},
-	{"update-row-bytes", UPDATE, FIELD(row_bytes), 62},
-	{"update-row-bytes-0", UPDATE, FIELD(row_bytes), 0},
-	{"wait-rows", WAIT, FIELD(rows), 1},
-	{"wait-dst-kind", WAIT, FIELD(dst_kind), 1},
-	{"wait-src-pitch", WAIT, FIELD(src_pitch), 1},
-	{"signal-row-bytes", SIGNAL, FIELD(row_bytes), 1},
-	{"signal-generation", SIGNAL, FIELD(generation), 1},
+	{"opcode-8",             ALL, false, F(opcode), T3_DESC_TIMED + 1, AT(opcode)},
+	{"opcode-255",           ALL, false, F(opcode), 255, AT(opcode)},
+	{"flag-1",               ALL, false, F(flags), 2, AT(flags)},
+	{"flag-7",               ALL, false, F(flags), 0x80, AT(flags)},
+	{"op",                   ALL & ~(1u << UPDATE), false, F(op), 1, AT(op)},
+	{"update-op-4",          1u << UPDATE, false, F(op), T3_OP_COUNT, AT(op)},
+	{"dtype",                ALL & ~(1u << UPDATE), false, F(dtype), 1, AT(dtype)},
+	{"update-dtype-6",       1u << UPDATE, false, F(dtype), T3_DTYPE_COUNT, AT(dtype)},
+	{"update-u8-add",        1u << UPDATE, false, F(dtype), T3_DTYPE_U8, AT(op)},
+	{"src-kind",             ALL & ~(1u << COPY), false, F(src_kind), 1, AT(src_kind)},
+	{"src-space",            ALL, false, F(src_kind), T3_LOC_SPACE, AT(src_kind)},
+	{"src-kind-3",           ALL, false, F(src_kind), 3, AT(src_kind)},
+	{"src-kind-255",         ALL, false, F(src_kind), 255, AT(src_kind)},
+	{"dst-kind",             ALL & ~(1u << COPY | 1u << FILL), false, F(dst_kind), 1, AT(dst_kind)},
+	{"dst-kind-3",           ALL, false, F(dst_kind), 3, AT(dst_kind)},
+	{"mbz",                  ALL, false, F(mbz), 1, AT(mbz)},
+	{"mbz-high",             ALL, false, F(mbz), 0x8000, AT(mbz)},
+	{"rows-0",               MOVES, false, F(rows), 0, AT(rows)},
+	{"rows-1",               ALL & ~MOVES, false, F(rows), 1, AT(rows)},
+	{"one-row-too-many",     MOVES, true, F(rows), T3_MAX_COPY_BYTES / 64 + 1, AT(rows)},
+	{"rows-max",             MOVES, true, F(rows), 0xffffffff, AT(rows)},
+	{"rows-of-2-to-the-37",  MOVES, true, F(rows), 0x80000000, AT(rows)},
+	{"row-bytes-0",          MOVES, false, F(row_bytes), 0, AT(row_bytes)},
+	{"row-bytes-max",        MOVES, false, F(row_bytes), 0xfffffffc, AT(rows)},
+	{"update-row-bytes-62",  1u << UPDATE, false, F(row_bytes), 62, AT(row_bytes)},
+	{"row-bytes-1",          ALL & ~MOVES, false, F(row_bytes), 1, AT(row_bytes)},
+	{"nop-src",              1u << NOP, false, F(src), 1ull << 63, AT(src)},
+	{"nop-dst",              1u << NOP, false, F(dst), 1, AT(dst)},
+	{"flat-src-pitch",       ALL, false, F(src_pitch), 64, AT(src_pitch)},
+	{"flat-dst-pitch",       ALL, false, F(dst_pitch), 64, AT(dst_pitch)},
+	{"src-pitch-63",         1u << COPY | 1u << UPDATE, true, F(src_pitch), 63, AT(src_pitch)},
+	{"src-pitch-0",          1u << COPY | 1u << UPDATE, true, F(src_pitch), 0, AT(src_pitch)},
+	{"fill-src-pitch",       1u << FILL, true, F(src_pitch), 64, AT(src_pitch)},
+	{"dst-pitch-63",         MOVES, true, F(dst_pitch), 63, AT(dst_pitch)},
+	{"dst-pitch-0",          MOVES, true, F(dst_pitch), 0, AT(dst_pitch)},
+	{"space",                ALL, false, F(space), 1, AT(space)},
+	{"generation",           ALL, false, F(generation), 1, AT(generation)},
 };
 /* clang-format on */
 
@@ -77,40 +70,57 @@ static const char *bad_label(unsigned row)
 	return bads[row].name;
 }
 
-static struct t3_descriptor good(uint8_t opcode)
+static struct t3_descriptor good(uint8_t opcode, bool rows)
 {
 	struct t3_descriptor d = { .opcode = opcode };
 
-	if (opcode == COPY || opcode == FILL || opcode == UPDATE) {
-		d.rows = 2;
+	if (1u << opcode & MOVES) {
+		d.rows = rows ? 2 : 1;
 		d.row_bytes = 64;
 		d.dst = TARGET;
-		d.dst_pitch = 128;
-		d.src_pitch = opcode == FILL ? 0 : 64;
+		d.dst_pitch = rows ? 128 : 0;
+		d.src_pitch = rows && opcode != FILL ? 64 : 0;
 	}
+	if (opcode == UPDATE)
+		d.op = T3_OP_ADD;
 	return d;
 }
 
-/* The failure has moved nothing and names that field. The valid descriptor then runs. */
+/* A failure has moved nothing and names the field. The good descriptor then runs. */
 TEST("each wrong field is refused by its place", .rows = ARRAY_SIZE(bads), .label = bad_label)
 {
-	struct t3_descriptor descriptor = good(bads[row].opcode);
-	uint64_t detail = bads[row].offset;
+	const struct bad *bad = &bads[row];
+	uint32_t tried = 0;
 	struct queue q;
 
 	queue_create(c, conf_device(c, 0), &q, 0, 0);
 	conf_memory_fill(q.dev, TARGET, 256, 0xee);
-	if (bads[row].value == T3_OP_ADD && bads[row].offset == 2 && bads[row].opcode == UPDATE)
-		descriptor.dtype = T3_DTYPE_U8;
-	conf_replace(&descriptor, bads[row].offset, bads[row].bytes, bads[row].value);
-	queue_push(&q, &descriptor);
-	queue_submit(&q);
-	queue_expect(c, &q, 0, T3_DESC_BAD_DESCRIPTOR, detail);
+	for (uint8_t opcode = NOP; opcode <= SIGNAL; opcode++) {
+		struct t3_descriptor descriptor = good(opcode, bad->rows);
+		uint32_t index;
+
+		if (!(bad->opcodes >> opcode & 1))
+			continue;
+		conf_replace(&descriptor, bad->offset, bad->bytes, bad->value);
+		index = queue_push(&q, &descriptor);
+		queue_submit(&q);
+		queue_expect(c, &q, index, T3_DESC_BAD_DESCRIPTOR, bad->at);
+		queue_check(c, &q, T3_QUEUE_ERROR, index + 1, T3_DESC_BAD_DESCRIPTOR);
+		queue_command(c, &q, T3_CMD_QUEUE_ABORT);
+		tried++;
+	}
+	CHECK_EQUAL(c, "QUEUE_ERRORS", conf_counter(q.dev, T3_COUNTER_QUEUE_ERRORS), tried);
+	CHECK_EQUAL(c, "QUEUE_DESCRIPTORS", conf_counter(q.dev, T3_COUNTER_QUEUE_DESCRIPTORS),
+		    tried);
+	CHECK_EQUAL(c, "QUEUE_BYTES", conf_counter(q.dev, T3_COUNTER_QUEUE_BYTES), 0);
 	for (uint64_t i = 0; i < 256; i += 8)
 		CHECK_EQUAL(c, "destination", conf_read(q.dev->memory, TARGET + i, 8), 0xee);
-	queue_command(c, &q, T3_CMD_QUEUE_ABORT);
-	descriptor = good(bads[row].opcode);
-	queue_do(c, &q, &descriptor);
+	for (uint8_t opcode = NOP; opcode <= SIGNAL; opcode++) {
+		struct t3_descriptor descriptor = good(opcode, bad->rows);
+
+		if (bad->opcodes >> opcode & 1)
+			queue_do(c, &q, &descriptor);
+	}
 }
 
 /* The first wrong field in the order of the checks. All of these come before the ranges. */
@@ -119,11 +129,11 @@ TEST("the first wrong field is reported")
 	static const struct {
 		size_t offset, bytes;
 	} fields[] = {
-		{ FIELD(opcode) },    { FIELD(flags) },	    { FIELD(op) },	  { FIELD(dtype) },
-		{ FIELD(src_kind) },  { FIELD(dst_kind) },  { FIELD(mbz) },	  { FIELD(rows) },
-		{ FIELD(row_bytes) }, { FIELD(src_pitch) }, { FIELD(dst_pitch) },
+		{ F(opcode) },	  { F(flags) },	    { F(op) },	      { F(dtype) },
+		{ F(src_kind) },  { F(dst_kind) },  { F(mbz) },	      { F(rows) },
+		{ F(row_bytes) }, { F(src_pitch) }, { F(dst_pitch) },
 	};
-	struct t3_descriptor descriptor = good(COPY);
+	struct t3_descriptor descriptor = good(COPY, true);
 	struct queue q;
 
 	queue_create(c, conf_device(c, 0), &q, 0, 0);
@@ -158,15 +168,28 @@ static const struct {
 	{"src-end", COPY, 0, 0, true, 0, 1, 1, 0},
 	{"src-over-end", COPY, 0, 0, true, 64, 1, 65, 0},
 	{"src-rows", COPY, 0, 0, true, 256, 3, 64, 128},
+	{"src-rows-by-one", COPY, 0, 0, true, 64 + 3 * 100 - 1, 4, 64, 100},
 	{"src-pitch-wraps", COPY, 0, 0, true, 256, 3, 64, 1ull << 63},
+	{"src-pitch-max", COPY, 0, 0, true, 256, 2, 64, ~0ull},
+	{"src-pitch-back", COPY, 0, 0, true, 256, 2, 64, -64ull},
+	{"src-pitch-times-4", COPY, 0, 0, true, 256, 5, 64, 1ull << 62},
 	{"dst-end", COPY, 0, 0, false, 0, 1, 1, 0},
 	{"dst-over-end", COPY, 0, 0, false, 64, 1, 65, 0},
 	{"dst-rows", COPY, 0, 0, false, 256, 3, 64, 128},
+	{"dst-rows-by-one", FILL, 0, 0, false, 64 + 3 * 100 - 1, 4, 64, 100},
+	{"dst-pitch-wraps", FILL, 0, 0, false, 256, 3, 64, 1ull << 63},
+	{"dst-pitch-max", FILL, 0, 0, false, 256, 2, 64, ~0ull},
+	{"dst-pitch-back", FILL, 0, 0, false, 256, 2, 64, -64ull},
+	{"dst-pitch-times-4", FILL, 0, 0, false, 256, 5, 64, 1ull << 62},
+	{"dst-space-wraps", FILL, 0, 2, false, 63, 1, 64, 0},
+	{"dst-space-pitch-wraps", FILL, 0, 2, false, 256, 3, 64, 1ull << 63},
 	{"fill-over-end", FILL, 0, 0, false, 8, 1, 9, 0},
 	{"fill-host-wraps", FILL, 0, 1, false, 8, 1, 9, 0},
 	{"update-src", UPDATE, 0, 0, true, 64, 1, 68, 0},
 	{"update-dst", UPDATE, 0, 0, false, 64, 1, 68, 0},
 	{"src-host-wraps", COPY, 1, 0, true, 64, 1, 65, 0},
+	{"src-host-pitch-wraps", COPY, 1, 0, true, 256, 3, 64, 1ull << 63},
+	{"dst-host-pitch-max", FILL, 0, 1, false, 256, 2, 64, ~0ull},
 	{"dst-host-wraps", COPY, 0, 1, false, 64, 1, 65, 0},
 };
 /* clang-format on */
@@ -179,12 +202,12 @@ static const char *range_label(unsigned row)
 TEST("ranges end with their memory", .rows = ARRAY_SIZE(ranges), .label = range_label)
 {
 	uint8_t kind = ranges[row].at_src ? ranges[row].src_kind : ranges[row].dst_kind;
-	struct t3_descriptor d = good(ranges[row].opcode);
+	struct t3_descriptor d = good(ranges[row].opcode, true);
 	struct queue q;
 	uint64_t end;
 
 	queue_create(c, conf_device(c, 0), &q, 0, 0);
-	end = kind == T3_LOC_HOST ? 0 : q.dev->memory_bytes;
+	end = kind == T3_LOC_MEMORY ? q.dev->memory_bytes : 0;
 	d.src_kind = ranges[row].src_kind;
 	d.dst_kind = ranges[row].dst_kind;
 	d.rows = ranges[row].rows;
@@ -212,6 +235,11 @@ TEST("the last byte and the last fence are valid")
 	queue_create(c, d, &q, 0, 0);
 	queue_do(c, &q, &fill);
 	CHECK_EQUAL(c, "last word", conf_read(d->memory, d->memory_bytes - 8, 8), fill.src);
+	fill.rows = 4;
+	fill.row_bytes = 64;
+	fill.dst_pitch = 100;
+	fill.dst = d->memory_bytes - 64 - 3 * 100;
+	queue_do(c, &q, &fill);
 	queue_do(c, &q, &signal);
 	for (unsigned i = 0; i < 2 * ARRAY_SIZE(fences); i++) {
 		struct t3_descriptor none = desc_wait(fences[i / 2], 0);
@@ -224,4 +252,17 @@ TEST("the last byte and the last fence are valid")
 		queue_command(c, &q, T3_CMD_QUEUE_ABORT);
 	}
 }
-#undef FIELD
+
+/* The last byte of the bus is in range. Nothing is behind it here. */
+TEST("the last byte of the bus is in range")
+{
+	struct t3_descriptor x = desc_copy(T3_LOC_HOST, -64ull, T3_LOC_MEMORY, 0, 64);
+	struct conf_device *d = conf_device(c, 0);
+	struct queue q;
+
+	queue_create(c, d, &q, 0, 0);
+	queue_push(&q, &x);
+	queue_submit(&q);
+	queue_expect(c, &q, 0, T3_DESC_HOST_DMA, -64ull);
+	CHECK_EQUAL(c, "DMA_ADDRESS", conf_reg64(d, T3_REG_DMA_ADDRESS), -64ull);
+}

@@ -176,6 +176,45 @@ TEST("a queue that meets poison fails", .rows = 2)
 }
 
 /* POISON_ADDRESS is the first since ERROR_STATUS.POISON was 0. */
+/* Poison in the second piece of what is read, updated or overwritten: the first stays. */
+TEST("poison in a later piece leaves the first", .rows = 3, .needs = CONF_INJECT)
+{
+	const uint64_t there = 0x10000, bad = 5120;
+	struct t3_descriptor x = desc_copy(T3_LOC_MEMORY, 0, T3_LOC_MEMORY, there, 8192);
+	struct conf_device *d = conf_device(c, 0);
+	struct queue q;
+
+	queue_create(c, d, &q, 0, 0);
+	conf_memory_fill(d, 0, 8192, 0x0101010101010101);
+	conf_memory_fill(d, there, 8192, 0);
+	INJECT(c, d, .kind = T3_INJECT_POISON, .address = bad, .value = 64);
+	if (row == 1)
+		x = desc_fill(T3_LOC_MEMORY, 0, 0, 8192);
+	if (row == 2)
+		x = (struct t3_descriptor){ .opcode = T3_DESC_UPDATE,
+					    .op = T3_OP_ADD,
+					    .dtype = T3_DTYPE_I32,
+					    .rows = 1,
+					    .row_bytes = 4096,
+					    .src = there + 8192,
+					    .dst = 4096 };
+	queue_push(&q, &x);
+	queue_submit(&q);
+	queue_expect(c, &q, 0, T3_DESC_POISON, bad);
+	CHECK_EQUAL(c, "first piece there", conf_read(d->memory, there + 4095, 1), row == 0);
+	CHECK_EQUAL(c, "second piece there", conf_read(d->memory, there + 4096, 1), 0);
+	CHECK_EQUAL(c, "first piece", conf_read(d->memory, 4095, 1), row != 1);
+	CHECK_EQUAL(c, "second piece", conf_read(d->memory, 4096, 1), 1);
+	CHECK_EQUAL(c, "POISON_ADDRESS", conf_reg64(d, T3_REG_POISON_ADDRESS), bad);
+	CHECK_EQUAL(c, "ERROR_STATUS", conf_reg(d, T3_REG_ERROR_STATUS),
+		    T3_ERROR_POISON | T3_ERROR_QUEUE);
+	CHECK_EQUAL(c, "POISON_HITS", conf_counter(d, T3_COUNTER_POISON_HITS), 1);
+	CHECK_EQUAL(c, "NMC_ELEMENTS", conf_counter(d, T3_COUNTER_NMC_ELEMENTS), 0);
+	queue_command(c, &q, T3_CMD_QUEUE_ABORT);
+	x = desc_fill(T3_LOC_MEMORY, bad + 64, 0, 64); /* beside it */
+	queue_do(c, &q, &x);
+}
+
 TEST("the first poisoned address is kept")
 {
 	struct conf_device *d = conf_device(c, 0);
