@@ -172,6 +172,15 @@ uint32_t t3_timed_devices(const struct t3_timed *sim);
 void t3_timed_counters(const struct t3_timed *sim, uint32_t device,
 		       struct t3_timed_counters *counters);
 
+/* The time that parts of a device were busy, in ps. That of all compute units is summed up. */
+struct t3_timed_use {
+	uint64_t compute, memory, cache, link, node_link;
+};
+
+/* Use from the start of a phase to its end, with what ran beside it. A phase that did not run: 0. */
+void t3_timed_phase_use(const struct t3_timed *sim, uint32_t device, enum t3_timed_phase phase,
+			struct t3_timed_use *use);
+
 /* Does the collective sum what the ranks have? Then the GEMM's K is sliced over them. */
 bool t3_timed_reduces(enum t3_timed_collective collective);
 /* Is the GEMM fused with its collective? */

@@ -400,6 +400,65 @@ TEST("a ring bound by its link takes what its chunks do")
 	assert_true(c.link_busy <= 2 * 7 * (chunk + US / 10));
 }
 
+/* Phases that follow each other use all that the counters have, and none longer than it lasts. */
+TEST("the use of phases adds up to the counters")
+{
+	struct t3_timed_setup setup = timed_small(192, 128, 64, 4);
+	int program;
+
+	for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+		struct t3_timed_use sum = { 0 }, use;
+		struct t3_timed_counters c;
+		struct t3_timed *sim;
+		uint64_t start = 0, took;
+		int phase;
+
+		if (!timed_program(&setup, program) || program == T3_TIMED_SHARED)
+			continue;
+		sim = t3_timed_new(&setup);
+		assert_non_null(sim);
+		while (t3_timed_run(sim, T3_TIMED_NEVER, 1000))
+			;
+		t3_timed_counters(sim, 0, &c);
+		for (phase = 0; phase < T3_TIMED_PHASES; phase++) {
+			t3_timed_phase_use(sim, 0, (enum t3_timed_phase)phase, &use);
+			took = c.phase_end[phase] ? c.phase_end[phase] - start : 0;
+			assert_true(use.compute <= took * 6 && use.memory <= took);
+			assert_true(use.cache <= took && use.link <= took);
+			start += took;
+			sum.compute += use.compute;
+			sum.memory += use.memory;
+			sum.link += use.link;
+			assert_int_equal(use.node_link, 0);
+			assert_true(phase == T3_TIMED_GEMM ? !use.cache == !c.groups : !use.cache);
+		}
+		assert_int_equal(sum.compute, c.compute_busy);
+		assert_int_equal(sum.memory, c.memory_busy);
+		assert_int_equal(sum.link, c.link_busy);
+		t3_timed_free(sim);
+	}
+}
+
+/* Six tiles load 32 rows of A and 32 columns of B in each step, and the baseline stores them. */
+TEST("the cache is in use for all that it moves")
+{
+	struct t3_timed_setup setup = timed_small(192, 32, 1600, 2);
+	uint64_t bytes = 6ull * (64 * 1600 + 32 * 32) * 2;
+	struct t3_timed_use use;
+	struct t3_timed *sim;
+
+	timed_param(&setup, "cache_gbps", 1);
+	setup.program = T3_TIMED_SEQUENTIAL;
+	sim = t3_timed_new(&setup);
+	assert_non_null(sim);
+	while (t3_timed_run(sim, T3_TIMED_NEVER, 1000))
+		;
+	t3_timed_phase_use(sim, 0, T3_TIMED_GEMM, &use);
+	/* The last tiles may be in memory before they have left the cache's path. */
+	assert_in_range(use.cache, (bytes - 6 * 32 * 32 * 2) * 1000, bytes * 1000 + bytes);
+	t3_timed_free(sim);
+}
+
 static uint64_t end_with(const char *name, uint64_t value, enum t3_timed_program program)
 {
 	struct t3_timed_setup setup = timed_published(2048, 4096, 2, 4);

@@ -48,6 +48,7 @@ static uint64_t transfer(struct timed_device *d, uint64_t from, uint32_t bytes)
 	const struct t3_timed_params *p = timed_params(d);
 	struct timed_cache *c = &d->cache;
 
+	c->busy += timed_cost(d, bytes)->cache;
 	c->free = (c->free > from ? c->free : from) + timed_cost(d, bytes)->cache;
 	return c->free + p->cache_latency_ns * TIMED_NS;
 }

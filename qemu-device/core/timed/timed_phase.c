@@ -32,10 +32,22 @@ static void start_copies(struct timed_device *d, uint32_t phase)
 		timed_copy_start(d, gather, TIMED_IN_NODE);
 }
 
+/* Of the cache's transfers, those that are still to come do not count. */
+static struct t3_timed_use use_so_far(const struct timed_device *d)
+{
+	const struct t3_timed_counters *c = &d->counters;
+	uint64_t left = d->cache.free > d->sim->now ? d->cache.free - d->sim->now : 0;
+	uint64_t cache = d->cache.busy > left ? d->cache.busy - left : 0;
+
+	return (struct t3_timed_use){ c->compute_busy, c->memory_busy, cache, c->link_busy,
+				      c->node_link_busy };
+}
+
 static void start(struct timed_device *d, uint32_t phase)
 {
 	d->phase = (uint8_t)phase;
 	d->phase_started = d->sim->now;
+	d->before[phase] = use_so_far(d);
 	if (phase == T3_TIMED_GEMM)
 		timed_gemm_start(d);
 	else if (!comes_unasked(d, phase))
@@ -111,6 +123,19 @@ static void end_phase(struct timed_device *d, uint32_t phase, uint64_t started)
 	timed_span(d, T3_TIMED_TRACK_PHASE, last && all_to_all(d) ? "all-to-all" : names[phase], 0,
 		   started);
 	d->counters.phase_end[phase] = d->counters.end = d->sim->now;
+	d->use[phase] = use_so_far(d);
+}
+
+void t3_timed_phase_use(const struct t3_timed *sim, uint32_t device, enum t3_timed_phase phase,
+			struct t3_timed_use *use)
+{
+	const struct timed_device *d = &sim->device[device];
+
+	use->compute = d->use[phase].compute - d->before[phase].compute;
+	use->memory = d->use[phase].memory - d->before[phase].memory;
+	use->cache = d->use[phase].cache - d->before[phase].cache;
+	use->link = d->use[phase].link - d->before[phase].link;
+	use->node_link = d->use[phase].node_link - d->before[phase].node_link;
 }
 
 /* A GEMM beside reduce-scatters is over before or after them. Gathers wait for both. */

@@ -252,6 +252,7 @@ struct timed_cache {
 	uint32_t writing; /* blocks being written to memory */
 	bool flushed;
 	uint64_t free; /* ps; the time when the data path is free */
+	uint64_t busy; /* ps; that the data path moved bytes */
 };
 
 bool timed_cache_init(struct timed_device *d);
@@ -482,6 +483,7 @@ struct timed_device {
 	struct timed_dma dma;
 	struct timed_copy copy;
 	struct t3_timed_counters counters;
+	struct t3_timed_use before[T3_TIMED_PHASES], use[T3_TIMED_PHASES]; /* of each phase */
 };
 
 /* Callbacks from a part of a device to the other parts. */
