@@ -147,6 +147,67 @@ TEST("the command line has precedence")
 	sim_models_free(&models);
 }
 
+static bool read_machine(const char *text, struct sim_machine *machine, char *why)
+{
+	FILE *file = tmpfile();
+	bool good;
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+	rewind(file);
+	good = sim_machine_read(file, machine, why);
+	fclose(file);
+	return good;
+}
+
+TEST("a machine file has a machine alone")
+{
+	struct sim_machine machine;
+	char why[SIM_WHY_SIZE] = "";
+
+	sim_machine_init(&machine);
+	assert_true(sim_param_set(&machine, "link_gbps", "77", why));
+	assert_true(read_machine("[machine]\nlink_gbps = 9\ncache_gbps = 8\n", &machine, why));
+	assert_int_equal(machine.params.link_gbps, 77);
+	assert_int_equal(machine.params.cache_gbps, 8);
+	assert_false(read_machine("", &machine, why));
+	assert_string_equal(why, "it has no section [machine]");
+	assert_false(read_machine("[machine]\n[m]\n", &machine, why));
+	assert_string_equal(why, "line 2: a machine file has no section but [machine]");
+	assert_false(read_machine("[machine]\nlink_gbps = 0\n", &machine, why));
+	assert_non_null(strstr(why, "line 2: link_gbps is '0' and must be 1 to"));
+}
+
+/* Four figures of a machine, with the default's ratios: 304 x 2100 / (80 x 1400) is 5.7. */
+TEST("a machine is completed by its rules")
+{
+	struct sim_machine machine;
+	json_t *sentences = json_array();
+	char why[SIM_WHY_SIZE] = "";
+
+	sim_machine_init(&machine);
+	sim_machine_complete(&machine, sentences);
+	assert_int_equal(json_array_size(sentences), 0);
+	assert_int_equal(machine.params.cache_gbps, 2867);
+	assert_true(read_machine("[machine]\ncompute_units = 304\nclock_mhz = 2100\n"
+				 "memory_gbps = 5120\nrun_kib = 99\n",
+				 &machine, why));
+	sim_machine_complete(&machine, sentences);
+	assert_int_equal(machine.params.cache_gbps, 16342);
+	assert_int_equal(machine.params.unit_store_gbps, 135);
+	assert_int_equal(machine.params.copy_unit_gbps, 68);
+	assert_int_equal(machine.params.collective_units, 304);
+	assert_int_equal(machine.params.memory_channels, 160);
+	assert_int_equal(machine.params.row_conflict_ns, 2);
+	assert_int_equal(machine.params.run_kib, 99);
+	assert_int_equal(machine.params.link_queue_kib, 256);
+	assert_int_equal(json_array_size(sentences), 6);
+	assert_string_equal(json_string_value(json_array_get(sentences, 0)),
+			    "cache_gbps = 16342 was not given, and follows from compute_units and "
+			    "clock_mhz: as many bytes for each unit and clock");
+	json_decref(sentences);
+}
+
 TEST("a byte order mark is skipped")
 {
 	struct sim_machine machine;
@@ -201,7 +262,7 @@ TEST("files that are no text are refused")
 TEST("a workload has the shape of its sub-layer")
 {
 	static const uint64_t depths[SIM_SUBLAYERS] = { 384, 1536, 1536, 1152 };
-	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP, 0, 0, 0 };
+	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP, 0, 0, 0, 0, NULL, false };
 	struct t3_timed_setup setup = { .mirrored = true };
 	char why[SIM_WHY_SIZE];
 	int sublayer;
@@ -220,7 +281,7 @@ TEST("a workload has the shape of its sub-layer")
 	w.tp = 0;
 	assert_false(sim_workload_setup(&w, &setup, why));
 	assert_non_null(strstr(why, "tp is 0"));
-	w = (struct sim_workload){ "m", ~0ull, 16384, 8, 2, SIM_FC2, 0, 0, 0 };
+	w = (struct sim_workload){ "m", ~0ull, 16384, 8, 2, SIM_FC2, 0, 0, 0, 0, NULL, false };
 	assert_false(sim_workload_setup(&w, &setup, why));
 	assert_non_null(strstr(why, "hidden is"));
 }
@@ -229,7 +290,7 @@ TEST("a workload has the shape of its sub-layer")
 TEST("only sums slice their depth")
 {
 	static const uint64_t depths[T3_TIMED_COLLECTIVES] = { 384, 384, 3072, 3072 };
-	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP, 0, 0, 0 };
+	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP, 0, 0, 0, 0, NULL, false };
 	struct t3_timed_setup setup = { .mirrored = true };
 	char why[SIM_WHY_SIZE];
 	int collective;
@@ -278,7 +339,7 @@ TEST("sizes of messages have limits")
 /* Never less than what was asked for, and at most one row of each rank more. */
 TEST("a message is at most a row of each rank larger")
 {
-	struct sim_workload w = { "message", 0, 0, 8, 2, SIM_OP, 0, 0, 0 };
+	struct sim_workload w = { "message", 0, 0, 8, 2, SIM_OP, 0, 0, 0, 0, NULL, false };
 	struct t3_timed_setup setup = { .mirrored = true };
 	uint64_t bytes, tp;
 	char why[SIM_WHY_SIZE];
@@ -306,10 +367,10 @@ TEST("a message is at most a row of each rank larger")
 TEST("any shape that hardware could run is accepted")
 {
 	static const struct sim_workload shapes[] = {
-		{ "few tokens", 18432, 2048, 32, 2, SIM_OP, 0, 0, 0 },
-		{ "one token", 64, 1, 64, 2, SIM_FC2, 0, 0, 0 },
-		{ "odd", 4097, 333, 17, 2, SIM_OP, 0, 0, 0 },
-		{ "many ranks", 4096, 4096, 512, 2, SIM_FC1, 0, 0, 0 },
+		{ "few tokens", 18432, 2048, 32, 2, SIM_OP, 0, 0, 0, 0, NULL, false },
+		{ "one token", 64, 1, 64, 2, SIM_FC2, 0, 0, 0, 0, NULL, false },
+		{ "odd", 4097, 333, 17, 2, SIM_OP, 0, 0, 0, 0, NULL, false },
+		{ "many ranks", 4096, 4096, 512, 2, SIM_FC1, 0, 0, 0, 0, NULL, false },
 	};
 	struct t3_timed_setup setup = { .mirrored = true };
 	char why[SIM_WHY_SIZE];
@@ -323,7 +384,7 @@ TEST("any shape that hardware could run is accepted")
 
 TEST("chunks are blocks or rows")
 {
-	struct sim_workload w = { "m", 3072, 1024, 8, 2, SIM_OP, 0, 0, 0 };
+	struct sim_workload w = { "m", 3072, 1024, 8, 2, SIM_OP, 0, 0, 0, 0, NULL, false };
 	struct t3_timed_setup setup = { .mirrored = true };
 	uint64_t rows, columns;
 	char why[SIM_WHY_SIZE];
@@ -349,7 +410,7 @@ TEST("chunks are blocks or rows")
 
 TEST("the figures are those of the phases")
 {
-	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_FC2, 0, 0, 0 };
+	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_FC2, 0, 0, 0, 0, NULL, false };
 	struct t3_timed_setup setup = { .mirrored = true };
 	struct sim_figures f = { 0 };
 	uint64_t gemm, scatter, gather, nmc;
@@ -377,7 +438,7 @@ TEST("the figures are those of the phases")
 /* What a perfect overlap hides is all of a collective but an all-reduce's all-gather. */
 TEST("an ideal overlap hides all but the last all-gather")
 {
-	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_OP, 0, 0, 0 };
+	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_OP, 0, 0, 0, 0, NULL, false };
 	int collective;
 
 	for (collective = 1; collective < T3_TIMED_COLLECTIVES; collective++) {
@@ -445,7 +506,7 @@ TEST("ALONE runs without SEQUENTIAL")
 /* With nodes, an ideal overlap hides both reduce-scatters, and both all-gathers follow. */
 TEST("an ideal overlap over nodes hides both reduce-scatters")
 {
-	struct sim_workload w = { "m", 1024, 1024, 8, 2, SIM_FC2, 0, 0, 2 };
+	struct sim_workload w = { "m", 1024, 1024, 8, 2, SIM_FC2, 0, 0, 2, 0, NULL, false };
 	struct t3_timed_setup setup = { .mirrored = true };
 	struct sim_figures f = { 0 };
 	uint64_t scatter, gather, part[T3_TIMED_PHASES];

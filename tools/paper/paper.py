@@ -273,7 +273,7 @@ def main():
     args = arguments()
     args.out.mkdir(parents=True, exist_ok=True)
     with args.spent.on("published sub-layers"):
-        result = native("--model", args.model)
+        result = native("--model", args.model, "--seconds")
         result["held_out"] = predict(args.held_out)
     (run_shard if args.shard else run_all)(args, result)
 

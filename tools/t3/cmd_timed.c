@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* t3 sim without --replay: GEMMs and their collectives in virtual time. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,31 +8,23 @@
 
 #include "commands.h"
 #include "common/fabric.h"
-#include "sim/model_file.h"
 #include "sim/timeline.h"
 #include "common/message.h"
+#include "timed/arguments.h"
 #include "timed/device.h"
-
-struct arguments {
-	struct sim_workload workload;
-	bool hidden, tokens, tp, sublayer, collective, message, nodes, chunks_given; /* given */
-	const char *model, *timeline, *fabric;
-	struct sim_machine machine;
-	uint32_t configs; /* 0: the default */
-	bool all;	  /* and all that run this, but those that are named only */
-	bool json, list, every_device, device;
-	enum t3_timed_chunks chunks;
-};
+#include "timed/model.h"
 
 /* State that all workloads of one call share. */
 struct run {
-	const struct arguments *args;
+	const struct timed_arguments *args;
 	struct timeline timeline;
 	FILE *timeline_file;
-	json_t *results;
+	json_t *results, *warnings;
+	uint32_t warned;
 	uint64_t events;
 	double seconds;
 	struct timed_devices devices; /* count 0: no devices, only the model */
+	struct timed_model *model;    /* NULL: the workloads are not a model's */
 };
 
 /* The observer of a workload's runs. */
@@ -76,13 +67,6 @@ static bool begin_timeline(struct run *run, struct timed_job *job, enum sim_conf
 	return true;
 }
 
-/* Of a workload's name, what follows the model. */
-static const char *part(const struct sim_workload *workload)
-{
-	return workload->message ? t3_timed_collective_name(workload->collective)
-				 : sim_sublayer_name(workload->sublayer);
-}
-
 /* Do all devices together run this, on a fabric that has not all links? */
 static bool on_a_ring(const struct run *run)
 {
@@ -100,6 +84,8 @@ static uint32_t choose_configs(const struct run *run, const struct t3_timed_work
 	uint32_t configs = run->args->configs;
 	int config;
 
+	if (run->model)
+		return timed_model_configs(configs, run->args->all, workload);
 	if (configs && !run->args->all)
 		return configs;
 	for (config = 0; config < SIM_ALONE; config++)
@@ -122,7 +108,7 @@ static int check_configs(const struct run *run, const struct timed_job *job)
 			continue;
 		if (!sim_config_check((enum sim_config)config, &job->setup, why))
 			return complain(EXIT_USAGE, "%s %s: --config %s: %s", job->workload.model,
-					part(&job->workload),
+					sim_workload_part(&job->workload),
 					sim_config_name((enum sim_config)config), why);
 		if (on_a_ring(run) && needs_all_links((enum sim_config)config, collective))
 			return complain(EXIT_FAIL,
@@ -146,18 +132,20 @@ static int check_ranks(const struct run *run, const struct timed_job *job)
 		return EXIT_OK;
 	if (workload->tp > T3_MAX_RANKS)
 		return complain(EXIT_USAGE, "%s %s: tp is %llu, and a device stands for at most %u",
-				workload->model, part(workload), (unsigned long long)workload->tp,
-				T3_MAX_RANKS);
+				workload->model, sim_workload_part(workload),
+				(unsigned long long)workload->tp, T3_MAX_RANKS);
 	if (!job->setup.mirrored && workload->tp != run->devices.ranks)
 		return complain(EXIT_USAGE,
 				"%s %s: tp is %llu, and the fabric has %u ranks, which "
 				"--every-device runs on all together",
-				workload->model, part(workload), (unsigned long long)workload->tp,
-				run->devices.ranks);
+				workload->model, sim_workload_part(workload),
+				(unsigned long long)workload->tp, run->devices.ranks);
 	return EXIT_OK;
 }
 
-static int run_workload(struct run *run, const struct sim_workload *workload)
+/* `figures` and `configs`, of what ran: NULL if they are not wanted. */
+static int run_workload(struct run *run, const struct sim_workload *workload,
+			struct sim_figures *figures, uint32_t *configs)
 {
 	struct timed_job job = { .workload = *workload, .devices = run->devices.count };
 	struct observer observer = { &run->devices, &job };
@@ -174,7 +162,8 @@ static int run_workload(struct run *run, const struct sim_workload *workload)
 	job.setup.mirrored = !run->args->every_device;
 	job.setup.workload.chunks = run->args->chunks;
 	if (!sim_workload_setup(&job.workload, &job.setup, why))
-		return complain(EXIT_USAGE, "%s %s: %s", workload->model, part(workload), why);
+		return complain(EXIT_USAGE, "%s %s: %s", workload->model,
+				sim_workload_part(workload), why);
 	job.configs = choose_configs(run, &job.setup.workload);
 	ret = check_configs(run, &job);
 	if (ret != EXIT_OK)
@@ -199,9 +188,15 @@ static int run_workload(struct run *run, const struct sim_workload *workload)
 		      sim_figures_run(&job.figures, (enum sim_config)config, &job.setup, why);
 	}
 	if (!ran)
-		return complain(EXIT_FAIL, "%s %s: %s", workload->model, part(workload), why);
+		return complain(EXIT_FAIL, "%s %s: %s", workload->model,
+				sim_workload_part(workload), why);
 	run->seconds += cpu_seconds() - start;
 	run->events += job.figures.events;
+	if (figures) {
+		*figures = job.figures;
+		*configs = job.configs;
+	}
+	timed_warn(&job, &run->args->machine, &run->warned, run->warnings);
 	if (run->args->json)
 		json_array_append_new(run->results, timed_job_to_json(&job));
 	else
@@ -209,16 +204,43 @@ static int run_workload(struct run *run, const struct sim_workload *workload)
 	return EXIT_OK;
 }
 
+static json_t *semantics_of(const struct run *run)
+{
+	return timed_semantics(!run->args->every_device,
+			       run->model ? run->model->transformer.notes : NULL,
+			       run->args->derived);
+}
+
 static int show_json(struct run *run)
 {
 	json_t *root = json_object();
 
 	json_object_set_new(root, "clock", json_string("virtual"));
+	if (run->model)
+		timed_model_to_json(run->model, root);
 	json_object_set_new(root, "parameters", timed_params_to_json(&run->args->machine.params));
 	json_object_set(root, "workloads", run->results);
+	json_object_set(root, "warnings", run->warnings);
+	json_object_set_new(root, "semantics", semantics_of(run));
 	json_object_set_new(root, "events", json_integer((json_int_t)run->events));
-	json_object_set_new(root, "cpu_seconds", json_real(run->seconds));
+	if (run->args->seconds)
+		json_object_set_new(root, "cpu_seconds", json_real(run->seconds));
 	return print_json(root);
+}
+
+static void show_end(const struct run *run)
+{
+	json_t *warning, *semantics = semantics_of(run);
+	size_t i;
+
+	timed_print_semantics(semantics);
+	json_decref(semantics);
+	json_array_foreach(run->warnings, i, warning)
+		printf("warning: %s\n", json_string_value(warning));
+	printf("%llu events", (unsigned long long)run->events);
+	if (run->args->seconds)
+		printf(" in %.2f s of this host's CPU time", run->seconds);
+	printf("\n");
 }
 
 static int open_devices(struct run *run)
@@ -231,9 +253,9 @@ static int open_devices(struct run *run)
 	return timed_devices_open(&run->devices, id, run->args->every_device);
 }
 
-static int run_models(const struct arguments *args, const struct sim_models *models)
+static int run_models(const struct timed_arguments *args, const struct sim_models *models)
 {
-	struct run run = { .args = args, .results = json_array() };
+	struct run run = { .args = args, .results = json_array(), .warnings = json_array() };
 	int ret = EXIT_OK;
 	size_t i;
 
@@ -248,22 +270,22 @@ static int run_models(const struct arguments *args, const struct sim_models *mod
 	if (args->device)
 		ret = open_devices(&run);
 	for (i = 0; i < models->count && ret == EXIT_OK; i++)
-		ret = run_workload(&run, &models->workload[i]);
+		ret = run_workload(&run, &models->workload[i], NULL, NULL);
 	if (ret == EXIT_OK && run.timeline_file && !timeline_end(&run.timeline))
 		ret = complain(EXIT_FAIL, "%s cannot be written", args->timeline);
 	if (ret == EXIT_OK && args->json)
 		ret = show_json(&run);
 	else if (ret == EXIT_OK)
-		printf("%llu events in %.2f s of this host's CPU time\n",
-		       (unsigned long long)run.events, run.seconds);
+		show_end(&run);
 	timed_devices_close(&run.devices);
 	if (run.timeline_file && fclose(run.timeline_file) && ret == EXIT_OK)
 		ret = complain(EXIT_FAIL, "%s cannot be written", args->timeline);
 	json_decref(run.results);
+	json_decref(run.warnings);
 	return ret;
 }
 
-static int run_file(struct arguments *args)
+static int run_file(struct timed_arguments *args)
 {
 	char why[SIM_WHY_SIZE] = "it cannot be opened";
 	FILE *file = fopen(args->model, "r");
@@ -281,263 +303,79 @@ static int run_file(struct arguments *args)
 	return ret;
 }
 
-/* ----------------------------------------------------------------- arguments */
+/* ---------------------------------------------------------------------- model */
 
-/* Of a workload, one of each: nobody knows which of two was meant. */
-static int give_once(const char *option, bool *given)
+static int run_gemms(struct run *run)
 {
-	if (*given)
-		return complain(EXIT_USAGE, "--%s is given twice", option);
-	*given = true;
-	return EXIT_OK;
+	struct timed_model *model = run->model;
+	struct sim_workload workload;
+	struct sim_figures figures;
+	char why[SIM_WHY_SIZE];
+	int ret = EXIT_OK;
+	uint32_t i, configs;
+
+	for (i = 0; i < model->iteration.gemms && ret == EXIT_OK; i++) {
+		if (!model->iteration.gemm[i].reduced)
+			continue;
+		timed_model_workload(model, i, &workload);
+		ret = run_workload(run, &workload, &figures, &configs);
+		if (ret == EXIT_OK)
+			timed_model_take(model, i, &figures, configs);
+	}
+	if (ret == EXIT_OK && !timed_model_run_rest(model, &run->events, why))
+		ret = complain(EXIT_USAGE, "%s: %s", model->path, why);
+	return ret;
 }
 
-static int set_number(const char *option, const char *text, uint64_t *value, bool *given)
+/* A model by its config.json. */
+static int run_config_file(const struct timed_arguments *args)
 {
-	int ret = give_once(option, given);
+	struct run run = { .args = args, .results = json_array(), .warnings = json_array() };
+	struct timed_model model;
+	int ret = timed_model_open(&model, args);
 
-	if (ret != EXIT_OK)
-		return ret;
-	if (!sim_number(text, value) || !*value)
-		return complain(EXIT_USAGE, "--%s takes a number from 1, not '%s'", option, text);
-	return EXIT_OK;
+	run.model = &model;
+	if (ret == EXIT_OK) {
+		if (!args->json)
+			timed_model_print_gemms(&model);
+		if (args->device)
+			ret = open_devices(&run);
+		if (ret == EXIT_OK)
+			ret = run_gemms(&run);
+		if (ret == EXIT_OK && args->json)
+			ret = show_json(&run);
+		else if (ret == EXIT_OK)
+			timed_model_print(&model);
+		if (ret == EXIT_OK && !args->json)
+			show_end(&run);
+		timed_devices_close(&run.devices);
+		timed_model_close(&model);
+	}
+	json_decref(run.results);
+	json_decref(run.warnings);
+	return ret;
 }
 
-static int set_config(struct arguments *args, const char *text)
+static int run_arguments(struct timed_arguments *args)
 {
-	enum sim_config config;
+	const struct sim_models models = { .workload = &args->workload, .count = 1 };
 
-	if (!strcmp(text, "all")) {
-		args->all = true;
+	if (args->list && args->json)
+		return print_json(timed_params_to_json(&args->machine.params));
+	if (args->list) {
+		timed_print_params(&args->machine.params);
 		return EXIT_OK;
 	}
-	if (!sim_config_parse(text, &config))
-		return complain(EXIT_USAGE,
-				"--config takes sequential, ideal, ideal-nmc, t3, t3-mca, "
-				"t3-mca-ag, direct, alone, shared or all, not '%s'",
-				text);
-	args->configs |= 1u << config;
-	return EXIT_OK;
+	return args->config_file ? run_config_file(args) : run_models(args, &models);
 }
-
-static int set_param(struct arguments *args, const char *text)
-{
-	char name[64], why[SIM_WHY_SIZE];
-	size_t len = strcspn(text, "=");
-
-	if (!text[len] || len >= sizeof(name))
-		return complain(EXIT_USAGE, "--param takes NAME=VALUE, not '%s'", text);
-	memcpy(name, text, len);
-	name[len] = '\0';
-	if (!sim_param_set(&args->machine, name, text + len + 1, why))
-		return complain(EXIT_USAGE, "--param: %s", why);
-	return EXIT_OK;
-}
-
-/* The bytes of the chunks of all ranks together. */
-static int set_message(struct arguments *args, const char *text)
-{
-	int ret = give_once("message", &args->message);
-
-	if (ret != EXIT_OK)
-		return ret;
-	if (!sim_message_parse(text, &args->workload.message))
-		return complain(EXIT_USAGE,
-				"--message takes bytes from 64K to 1G, with K, M, G or without, "
-				"not '%s'",
-				text);
-	strcpy(args->workload.model, "message");
-	return EXIT_OK;
-}
-
-static int set_collective(struct arguments *args, const char *text)
-{
-	int ret = give_once("collective", &args->collective);
-
-	if (ret != EXIT_OK)
-		return ret;
-	if (!sim_collective_parse(text, &args->workload.collective))
-		return complain(EXIT_USAGE,
-				"--collective takes all-reduce, reduce-scatter, all-gather or "
-				"all-to-all, not '%s'",
-				text);
-	return EXIT_OK;
-}
-
-static int set_words(struct arguments *args, int opt)
-{
-	int ret = opt == 's' ? give_once("sublayer", &args->sublayer) : EXIT_OK;
-
-	if (ret != EXIT_OK)
-		return ret;
-	args->chunks_given |= opt == 'k';
-	if (opt == 'k' && !sim_chunks_parse(optarg, &args->chunks))
-		return complain(EXIT_USAGE, "--chunks takes auto, rows or columns, not '%s'",
-				optarg);
-	if (opt == 's' && !sim_sublayer_parse(optarg, &args->workload.sublayer))
-		return complain(EXIT_USAGE, "--sublayer takes op, fc2, fc1 or ip, not '%s'",
-				optarg);
-	if (opt == 'd' && !sim_dtype_parse(optarg, &args->workload.element_bytes))
-		return complain(EXIT_USAGE, "--dtype takes f16, bf16 or f32, not '%s'", optarg);
-	return EXIT_OK;
-}
-
-static int set_option(struct arguments *args, int opt, char **argv)
-{
-	switch (opt) {
-	case 'h':
-		return set_number("hidden", optarg, &args->workload.hidden, &args->hidden);
-	case 't':
-		return set_number("tokens", optarg, &args->workload.tokens, &args->tokens);
-	case 'n':
-		return set_number("tp", optarg, &args->workload.tp, &args->tp);
-	case 'N':
-		return set_number("nodes", optarg, &args->workload.nodes, &args->nodes);
-	case 's':
-	case 'd':
-	case 'k':
-		return set_words(args, opt);
-	case 'c':
-		return set_config(args, optarg);
-	case 'p':
-		return set_param(args, optarg);
-	case 'C':
-		return set_collective(args, optarg);
-	case 'M':
-		return set_message(args, optarg);
-	case 'm':
-		args->model = optarg;
-		return EXIT_OK;
-	case 'l':
-		args->timeline = optarg;
-		return EXIT_OK;
-	case 'j':
-		args->json = true;
-		return EXIT_OK;
-	case 'e':
-		args->every_device = true;
-		return EXIT_OK;
-	case 'D':
-		args->device = true;
-		return EXIT_OK;
-	case 'F':
-		args->fabric = optarg;
-		return EXIT_OK;
-	case 'P':
-		args->list = true;
-		return EXIT_OK;
-	default:
-		return complain(EXIT_USAGE, "t3 sim does not take '%s', or not without a value",
-				argv[optind - 1]);
-	}
-}
-
-/* A message is a workload of its own kind: its shape follows from its size. */
-static int check_message(struct arguments *args)
-{
-	const uint32_t alone = 1u << SIM_ALONE;
-
-	if (args->model || args->hidden || args->tokens || args->sublayer || args->chunks_given)
-		return complain(EXIT_USAGE, "--message excludes --model, --hidden, --tokens, "
-					    "--sublayer and --chunks");
-	if (!args->tp)
-		return complain(EXIT_USAGE, "a message needs --tp, too");
-	if (!args->configs)
-		args->configs = alone;
-	if (args->all || args->configs != alone)
-		return complain(EXIT_USAGE, "--message has no GEMM: it takes --config alone only");
-	return EXIT_OK;
-}
-
-static int check_workload(const struct arguments *args)
-{
-	bool any = args->hidden || args->tokens || args->tp || args->sublayer;
-	const char *missing = !args->hidden	? "hidden"
-			      : !args->tokens	? "tokens"
-			      : !args->tp	? "tp"
-			      : !args->sublayer ? "sublayer"
-						: NULL;
-
-	if (args->model && any)
-		return complain(EXIT_USAGE,
-				"--model excludes --hidden, --tokens, --tp and --sublayer");
-	if (!args->model && !any)
-		return complain(
-			EXIT_USAGE,
-			"t3 sim needs --replay FILE, --model FILE, or a workload by "
-			"--hidden, --tokens, --tp and --sublayer, or by --message and --tp");
-	if (!args->model && missing)
-		return complain(EXIT_USAGE, "a workload needs --%s, too", missing);
-	return EXIT_OK;
-}
-
-static int check_timeline(struct arguments *args)
-{
-	if (!args->configs && !args->all)
-		args->configs = 1u << SIM_T3_MCA;
-	if (args->all || args->configs & (args->configs - 1) ||
-	    args->configs & (1u << SIM_IDEAL | 1u << SIM_IDEAL_NMC))
-		return complain(EXIT_USAGE, "--timeline takes one --config that is simulated");
-	return EXIT_OK;
-}
-
-static int check(struct arguments *args)
-{
-	int ret;
-
-	if (args->list)
-		return EXIT_OK;
-	ret = args->message ? check_message(args) : check_workload(args);
-	if (ret != EXIT_OK)
-		return ret;
-	if (args->fabric && !args->device)
-		return complain(EXIT_USAGE, "--fabric needs --device");
-	return args->timeline ? check_timeline(args) : EXIT_OK;
-}
-
-static const struct option options[] = {
-	{ "hidden", required_argument, NULL, 'h' },
-	{ "tokens", required_argument, NULL, 't' },
-	{ "tp", required_argument, NULL, 'n' },
-	{ "nodes", required_argument, NULL, 'N' },
-	{ "sublayer", required_argument, NULL, 's' },
-	{ "dtype", required_argument, NULL, 'd' },
-	{ "chunks", required_argument, NULL, 'k' },
-	{ "config", required_argument, NULL, 'c' },
-	{ "param", required_argument, NULL, 'p' },
-	{ "collective", required_argument, NULL, 'C' },
-	{ "message", required_argument, NULL, 'M' },
-	{ "model", required_argument, NULL, 'm' },
-	{ "timeline", required_argument, NULL, 'l' },
-	{ "json", no_argument, NULL, 'j' },
-	{ "every-device", no_argument, NULL, 'e' },
-	{ "device", no_argument, NULL, 'D' },
-	{ "fabric", required_argument, NULL, 'F' },
-	{ "list-params", no_argument, NULL, 'P' },
-	{ 0 },
-};
 
 int sim_timed(int argc, char **argv)
 {
-	struct arguments args = { .workload = { .model = "workload", .element_bytes = 2 } };
-	struct sim_models models = { .workload = &args.workload, .count = 1 };
-	int opt, ret = EXIT_OK;
+	struct timed_arguments args;
+	int ret = timed_arguments_parse(&args, argc, argv);
 
-	sim_machine_init(&args.machine);
-	opterr = 0;
-	while (ret == EXIT_OK && (opt = getopt_long(argc, argv, "", options, NULL)) != -1)
-		ret = set_option(&args, opt, argv);
-	if (ret == EXIT_OK && optind != argc)
-		ret = complain(EXIT_USAGE, "t3 sim does not take '%s'", argv[optind]);
 	if (ret == EXIT_OK)
-		ret = check(&args);
-	if (ret != EXIT_OK)
-		return ret;
-	if (args.list && args.json)
-		return print_json(timed_params_to_json(&args.machine.params));
-	if (args.list) {
-		timed_print_params(&args.machine.params);
-		return EXIT_OK;
-	}
-	return args.model ? run_file(&args) : run_models(&args, &models);
+		ret = args.model && !args.list ? run_file(&args) : run_arguments(&args);
+	json_decref(args.derived);
+	return ret;
 }

@@ -5,7 +5,8 @@
 
 #include "sim/figures.h"
 
-#define BUDGET 1000000u
+#define BUDGET	    1000000u
+#define STEP_BUDGET 10000u /* between looks at whether a phase is over */
 
 static const struct {
 	const char *name;
@@ -77,10 +78,14 @@ static bool run_to_end(struct sim_figures *figures, const struct t3_timed_setup 
 	const struct sim_witness *witness = &figures->witness;
 	bool equal = true;
 	uint32_t i;
+	int phase;
 
 	while (t3_timed_run(sim, T3_TIMED_NEVER, BUDGET))
 		;
 	t3_timed_counters(sim, 0, first);
+	for (phase = 0; phase < T3_TIMED_PHASES; phase++)
+		t3_timed_phase_use(sim, 0, (enum t3_timed_phase)phase,
+				   &figures->use[setup->program][phase]);
 	for (i = 1; i < t3_timed_devices(sim) && equal; i++) {
 		t3_timed_counters(sim, i, &other);
 		equal = !memcmp(first, &other, sizeof(other));
@@ -125,6 +130,40 @@ bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
 		return run_program(figures, T3_TIMED_RS_NMC, setup, why);
 	return configs[config].program == T3_TIMED_PROGRAMS ||
 	       run_program(figures, configs[config].program, setup, why);
+}
+
+/* Run until the phase is over. */
+static bool run_phase(struct t3_timed_setup *setup, enum t3_timed_phase phase, uint64_t *ps,
+		      uint64_t *events, char *why)
+{
+	struct t3_timed_counters counters = { 0 };
+	struct t3_timed *sim;
+
+	if (!t3_timed_check(setup, why, SIM_WHY_SIZE))
+		return false;
+	sim = t3_timed_new(setup);
+	if (!sim) {
+		snprintf(why, SIM_WHY_SIZE, "there is not enough memory for the run");
+		return false;
+	}
+	while (!counters.phase_end[phase] && t3_timed_run(sim, T3_TIMED_NEVER, STEP_BUDGET))
+		t3_timed_counters(sim, 0, &counters);
+	*ps = counters.phase_end[phase];
+	*events += t3_timed_events(sim);
+	t3_timed_free(sim);
+	return true;
+}
+
+bool sim_figures_gemm(struct t3_timed_setup *setup, uint64_t *ps, uint64_t *events, char *why)
+{
+	setup->program = T3_TIMED_SEQUENTIAL;
+	return run_phase(setup, T3_TIMED_GEMM, ps, events, why);
+}
+
+bool sim_figures_alone(struct t3_timed_setup *setup, uint64_t *ps, uint64_t *events, char *why)
+{
+	setup->program = T3_TIMED_ALONE;
+	return run_phase(setup, T3_TIMED_ALL_GATHER, ps, events, why);
 }
 
 uint64_t sim_phase_start(enum t3_timed_program program, const struct t3_timed_counters *counters,
@@ -202,4 +241,58 @@ uint64_t sim_memory_bytes(const struct t3_timed_counters *counters)
 	for (kind = 0; kind < T3_TIMED_TRACKER_READ; kind++)
 		sum += counters->memory_bytes[kind];
 	return sum;
+}
+
+/* -------------------------------------------------------------------- bounds */
+
+/* Parameters that none of these parts is bound by have no row. */
+static const struct {
+	const char *name;
+	const char *params[4];
+} parts[SIM_LATENCY + 1] = {
+	[SIM_COMPUTE] = { "compute", { "compute_units", "clock_mhz", "flops_per_clock", NULL } },
+	[SIM_DRAM] = { "DRAM", { "memory_gbps", NULL } },
+	[SIM_CACHE] = { "cache", { "cache_gbps", NULL } },
+	[SIM_LINK] = { "link", { "link_gbps", NULL } },
+	[SIM_NODE_LINK] = { "node link", { "node_link_gbps", NULL } },
+	[SIM_LATENCY] = { "latency", { NULL } },
+};
+
+const char *sim_part_name(enum sim_part part)
+{
+	return parts[part].name;
+}
+
+const char *const *sim_part_params(enum sim_part part)
+{
+	return parts[part].params;
+}
+
+struct sim_bound sim_figures_bound(const struct sim_figures *figures,
+				   const struct t3_timed_params *params,
+				   enum t3_timed_program program, enum t3_timed_phase phase)
+{
+	const struct t3_timed_counters *c = &figures->counters[program];
+	const struct t3_timed_use *use = &figures->use[program][phase];
+	double took = (double)(c->phase_end[phase] - sim_phase_start(program, c, phase));
+	uint64_t shared = program == T3_TIMED_SHARED ? params->collective_units : 0;
+	double units = (double)(params->compute_units - shared);
+	struct sim_bound bound = { .part = SIM_LATENCY };
+	double most = 0.5;
+	int part;
+
+	if (took <= 0)
+		return bound;
+	bound.busy[SIM_COMPUTE] = (double)use->compute / units / took;
+	bound.busy[SIM_DRAM] = (double)use->memory / took;
+	bound.busy[SIM_CACHE] = (double)use->cache / took;
+	bound.busy[SIM_LINK] = (double)use->link / took;
+	bound.busy[SIM_NODE_LINK] = (double)use->node_link / took;
+	for (part = 0; part < SIM_LATENCY; part++) {
+		if (bound.busy[part] < most)
+			continue;
+		most = bound.busy[part];
+		bound.part = (enum sim_part)part;
+	}
+	return bound;
 }

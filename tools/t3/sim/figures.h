@@ -38,6 +38,7 @@ struct sim_figures {
 	struct sim_witness witness; /* look NULL: none */
 	bool ran[T3_TIMED_PROGRAMS];
 	struct t3_timed_counters counters[T3_TIMED_PROGRAMS]; /* of one device; all are equal */
+	struct t3_timed_use use[T3_TIMED_PROGRAMS][T3_TIMED_PHASES];
 	uint64_t events;
 };
 
@@ -54,6 +55,9 @@ bool sim_config_check(enum sim_config config, const struct t3_timed_setup *setup
 /* Run what the configuration needs and has not been run. False: `why`. */
 bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
 		     struct t3_timed_setup *setup, char *why);
+/* The GEMM or the collective of a setup, without the other; its time, in ps. False: `why`. */
+bool sim_figures_gemm(struct t3_timed_setup *setup, uint64_t *ps, uint64_t *events, char *why);
+bool sim_figures_alone(struct t3_timed_setup *setup, uint64_t *ps, uint64_t *events, char *why);
 uint64_t sim_figures_time(const struct sim_figures *figures, enum sim_config config); /* ps */
 double sim_figures_speedup(const struct sim_figures *figures, enum sim_config config);
 /* Of the collective alone, in GB/s, as benchmarks of collectives define them. */
@@ -72,5 +76,21 @@ uint64_t sim_phase_start(enum t3_timed_program program, const struct t3_timed_co
 			 enum t3_timed_phase phase);
 /* The time of a phase of Sequential, in ps; 0: it has no such phase. */
 uint64_t sim_figures_phase(const struct sim_figures *figures, enum t3_timed_phase phase);
+
+/* Parts of a device that a phase may be bound by. SIM_LATENCY: no part is busy half of the time. */
+enum sim_part { SIM_COMPUTE, SIM_DRAM, SIM_CACHE, SIM_LINK, SIM_NODE_LINK, SIM_LATENCY };
+
+struct sim_bound {
+	double busy[SIM_LATENCY]; /* share of the phase's time */
+	enum sim_part part;
+};
+
+const char *sim_part_name(enum sim_part part);
+/* The parameters that say how fast the part is; the last one is NULL. SIM_LATENCY has none. */
+const char *const *sim_part_params(enum sim_part part);
+/* The program has run, with that phase. */
+struct sim_bound sim_figures_bound(const struct sim_figures *figures,
+				   const struct t3_timed_params *params,
+				   enum t3_timed_program program, enum t3_timed_phase phase);
 
 #endif /* T3_SIM_FIGURES_H */

@@ -19,7 +19,7 @@ struct model {
 	uint64_t tp[MAX_TP];
 	uint32_t tps, sublayers;
 	enum sim_sublayer sublayer[SIM_SUBLAYERS];
-	bool has_hidden, has_tokens, has_dtype, has_collective, has_nodes;
+	bool has_hidden, has_tokens, has_dtype, has_collective, has_nodes, has_depth;
 	unsigned int line; /* of its name */
 };
 
@@ -28,6 +28,7 @@ struct parser {
 	struct sim_machine *machine;
 	struct t3_timed_params in_file; /* 1: the file has set it */
 	bool has_machine;
+	bool only_machine; /* a machine file */
 	struct model model;
 	enum section section;
 	unsigned int line; /* 0: the error concerns the whole file */
@@ -35,7 +36,7 @@ struct parser {
 };
 
 /* Show the file's text without control characters, which the terminal would obey. */
-static void escape(char *to, size_t size, const char *from)
+void sim_escape(char *to, size_t size, const char *from)
 {
 	for (; *from && size > sizeof("\\x00"); from++) {
 		int used = *from >= ' ' && *from <= '~'
@@ -58,7 +59,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const struct parser *p,
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	escape(p->why + used, SIM_WHY_SIZE - (size_t)used, text);
+	sim_escape(p->why + used, SIM_WHY_SIZE - (size_t)used, text);
 	return false;
 }
 
@@ -158,15 +159,19 @@ static const char *missing(const struct model *m)
 static bool end_model(struct parser *p)
 {
 	struct model *m = &p->model;
-	uint32_t i, k;
+	uint32_t i, k, count;
 
 	if (p->section != MODEL)
 		return true;
 	p->line = m->line;
 	if (missing(m))
 		return refuse(p, "model %s has no %s", m->workload.model, missing(m));
+	if (m->has_depth && m->sublayers)
+		return refuse(p, "model %s has k and sublayers, of which it takes one",
+			      m->workload.model);
+	count = m->has_depth ? 1 : m->sublayers ? m->sublayers : SIM_SUBLAYERS;
 	for (i = 0; i < m->tps; i++) {
-		for (k = 0; k < (m->sublayers ? m->sublayers : SIM_SUBLAYERS); k++) {
+		for (k = 0; k < count; k++) {
 			m->workload.tp = m->tp[i];
 			m->workload.sublayer = m->sublayers ? m->sublayer[k] : (enum sim_sublayer)k;
 			if (!add(p, &m->workload))
@@ -203,6 +208,8 @@ static bool begin_section(struct parser *p, char *name)
 	if (known)
 		return refuse(p, "section [%s] is given twice", name);
 	p->section = strcmp(name, "machine") ? MODEL : MACHINE;
+	if (p->only_machine && p->section == MODEL)
+		return refuse(p, "a machine file has no section but [machine]");
 	p->has_machine |= p->section == MACHINE;
 	p->model = (struct model){ .line = line };
 	strcpy(p->model.workload.model, name);
@@ -346,6 +353,8 @@ static bool parse_line(struct parser *p, char *line)
 		return set_once(p, key, value, &m->workload.hidden, &m->has_hidden);
 	if (!strcmp(key, "tokens"))
 		return set_once(p, key, value, &m->workload.tokens, &m->has_tokens);
+	if (!strcmp(key, "k"))
+		return set_once(p, key, value, &m->workload.depth, &m->has_depth);
 	if (!strcmp(key, "tp"))
 		return set_tp(p, value);
 	if (!strcmp(key, "sublayers"))
@@ -389,24 +398,44 @@ static char *skip_mark(const struct parser *p, char *line)
 	return p->line == 1 && !strncmp(line, mark, strlen(mark)) ? line + strlen(mark) : line;
 }
 
-bool sim_models_read(FILE *file, struct sim_models *models, struct sim_machine *machine, char *why)
+static bool read_lines(struct parser *p, FILE *file)
 {
-	struct parser parser = { .models = models, .machine = machine, .why = why };
 	char line[LINE_SIZE];
 	bool good = true, readable;
 
-	*models = (struct sim_models){ 0 };
-	while (good && read_line(&parser, file, line, &readable))
-		good = parse_line(&parser, skip_mark(&parser, line));
-	good = good && readable && end_model(&parser);
-	parser.line = 0;
+	while (good && read_line(p, file, line, &readable))
+		good = parse_line(p, skip_mark(p, line));
+	good = good && readable && end_model(p);
+	p->line = 0;
 	if (good && ferror(file))
-		good = refuse(&parser, "it cannot be read");
-	else if (good && !models->count)
+		good = refuse(p, "it cannot be read");
+	return good;
+}
+
+bool sim_models_read(FILE *file, struct sim_models *models, struct sim_machine *machine, char *why)
+{
+	struct parser parser = { .models = models, .machine = machine, .why = why };
+	bool good;
+
+	*models = (struct sim_models){ 0 };
+	good = read_lines(&parser, file);
+	if (good && !models->count)
 		good = refuse(&parser, "there is no model in the file");
 	if (!good)
 		sim_models_free(models);
 	return good;
+}
+
+bool sim_machine_read(FILE *file, struct sim_machine *machine, char *why)
+{
+	struct sim_models none = { 0 };
+	struct parser parser = {
+		.models = &none, .machine = machine, .only_machine = true, .why = why
+	};
+
+	if (!read_lines(&parser, file))
+		return false;
+	return parser.has_machine || refuse(&parser, "it has no section [machine]");
 }
 
 void sim_models_free(struct sim_models *models)

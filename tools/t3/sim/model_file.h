@@ -10,6 +10,7 @@
  *     tokens = 8192
  *     tp = 8 16                one or more
  *     sublayers = op fc2       default: op fc2 fc1 ip
+ *     k = 25600                instead of sublayers: K of a GEMM, over all ranks
  *     dtype = f16              default; bf16, f32
  *     collective = all-reduce  default; reduce-scatter, all-gather, all-to-all
  *     nodes = 1                default; each tp is divided into as many
@@ -19,6 +20,7 @@
 #ifndef T3_SIM_MODEL_FILE_H
 #define T3_SIM_MODEL_FILE_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "sim/workload.h"
@@ -40,10 +42,16 @@ void sim_machine_init(struct sim_machine *machine);
  * says what is wrong in which line, and there is nothing to free.
  */
 bool sim_models_read(FILE *file, struct sim_models *models, struct sim_machine *machine, char *why);
+/* A machine file has the section [machine] alone. It overrides nothing that was set before. */
+bool sim_machine_read(FILE *file, struct sim_machine *machine, char *why);
+/* Derive parameters that were not given from those that were. A sentence for each is appended. */
+void sim_machine_complete(struct sim_machine *machine, json_t *sentences);
 void sim_models_free(struct sim_models *models);
 
 /* False: `why`. */
 bool sim_param_set(struct sim_machine *machine, const char *name, const char *value, char *why);
 bool sim_number(const char *text, uint64_t *value);
+/* Shows a text of a file without control characters, which a terminal would obey. */
+void sim_escape(char *to, size_t size, const char *from);
 
 #endif /* T3_SIM_MODEL_FILE_H */

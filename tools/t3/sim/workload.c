@@ -6,8 +6,6 @@
 
 #include "sim/model_file.h"
 
-#define MAX_HIDDEN ((uint64_t)1 << 24)
-
 static const struct {
 	const char *name;
 	uint64_t factor; /* K of all ranks, in multiples of hidden */
@@ -17,6 +15,15 @@ static const struct {
 	[SIM_FC1] = { "fc1", 4 },
 	[SIM_IP] = { "ip", 3 },
 };
+
+const char *sim_workload_part(const struct sim_workload *w)
+{
+	if (w->message)
+		return t3_timed_collective_name(w->collective);
+	if (w->part)
+		return w->part;
+	return w->depth ? "gemm" : sublayers[w->sublayer].name;
+}
 
 const char *sim_sublayer_name(enum sim_sublayer sublayer)
 {
@@ -156,7 +163,7 @@ static bool set_up_message(const struct sim_workload *w, struct t3_timed_setup *
 /* Slices of one size: the last one is padded. */
 static uint64_t depth_of(const struct sim_workload *w)
 {
-	uint64_t all = w->hidden * sublayers[w->sublayer].factor;
+	uint64_t all = w->depth ? w->depth : w->hidden * sublayers[w->sublayer].factor;
 
 	return t3_timed_reduces(w->collective) ? ceil_div(all, w->tp) : all;
 }
@@ -165,8 +172,9 @@ bool sim_workload_setup(const struct sim_workload *w, struct t3_timed_setup *set
 {
 	if (w->message)
 		return set_up_message(w, setup, why);
-	if (!in_range("hidden", w->hidden, 1, MAX_HIDDEN, why) ||
-	    !in_range("tokens", w->tokens, 1, MAX_HIDDEN, why) ||
+	if (!in_range("hidden", w->hidden, 1, SIM_MAX_HIDDEN, why) ||
+	    !in_range("tokens", w->tokens, 1, SIM_MAX_HIDDEN, why) ||
+	    !in_range("k", w->depth, 0, SIM_MAX_DEPTH, why) ||
 	    !in_range("tp", w->tp, 2, T3_TIMED_MAX_RANKS, why))
 		return false;
 	setup->workload = (struct t3_timed_workload){ .rows = w->tokens,
@@ -174,7 +182,8 @@ bool sim_workload_setup(const struct sim_workload *w, struct t3_timed_setup *set
 						      .depth = depth_of(w),
 						      .element_bytes = w->element_bytes,
 						      .ranks = w->tp,
-						      .chunks = setup->workload.chunks,
+						      .chunks = w->by_rows ? T3_TIMED_CHUNKS_ROWS
+									   : setup->workload.chunks,
 						      .collective = w->collective,
 						      .nodes = w->nodes };
 	return t3_timed_check(setup, why, SIM_WHY_SIZE);

@@ -14,6 +14,9 @@
  */
 enum sim_sublayer { SIM_OP, SIM_FC2, SIM_FC1, SIM_IP, SIM_SUBLAYERS };
 
+#define SIM_MAX_HIDDEN ((uint64_t)1 << 24) /* hidden, tokens */
+#define SIM_MAX_DEPTH  ((uint64_t)1 << 30) /* K of all ranks */
+
 struct sim_workload {
 	char model[SIM_NAME_SIZE];
 	uint64_t hidden, tokens, tp;
@@ -22,12 +25,17 @@ struct sim_workload {
 	enum t3_timed_collective collective;
 	uint64_t message; /* bytes that a collective alone works on; 0: a sub-layer */
 	uint64_t nodes;	  /* 0 or 1: none */
+	uint64_t depth;	  /* K of all ranks; 0: that of the sub-layer */
+	const char *part; /* the GEMM's name; NULL: that of the sub-layer */
+	bool by_rows;	  /* the chunks are rows, whatever the setup says */
 };
 
 /* Of a message. */
 #define SIM_MESSAGE_MIN ((uint64_t)64 << 10)
 #define SIM_MESSAGE_MAX ((uint64_t)1 << 30)
 
+/* A message's collective, else the part, "gemm" if the depth is given, or the sub-layer. */
+const char *sim_workload_part(const struct sim_workload *workload);
 /* "op", "fc2", "fc1", "ip" */
 const char *sim_sublayer_name(enum sim_sublayer sublayer);
 bool sim_sublayer_parse(const char *text, enum sim_sublayer *sublayer);

@@ -28,7 +28,7 @@ static void print_workload(const struct timed_job *job)
 
 	t3_timed_chunk(&job->setup, &rows, &columns);
 	printf("%s %s: %" PRIu64 " x %" PRIu64 " x %" PRIu64 " on each of ", job->workload.model,
-	       sim_sublayer_name(job->workload.sublayer), w->rows, w->columns, w->depth);
+	       sim_workload_part(&job->workload), w->rows, w->columns, w->depth);
 	print_ranks(w);
 	printf(", in chunks of %" PRIu64 " x %" PRIu64 ", %" PRIu64 " bytes an element", rows,
 	       columns, w->element_bytes);
@@ -142,26 +142,44 @@ static void print_device(const struct timed_job *job)
 	       sum.host_paced ? "" : "not ", sum.seconds);
 }
 
-static void print_phases(const struct timed_job *job, enum t3_timed_program program)
+static const char *phase_name(const struct timed_job *job, enum t3_timed_program program,
+			      enum t3_timed_phase phase)
 {
 	static const char *const names[T3_TIMED_PHASES] = { "GEMM", "reduce-scatter",
 							    "node reduce-scatter",
 							    "node all-gather", "all-gather" };
+
+	if (phase == T3_TIMED_ALL_GATHER && all_to_all(job))
+		return "all-to-all";
+	if (phase == T3_TIMED_GEMM && t3_timed_fused(program) &&
+	    t3_timed_reduces(job->setup.workload.collective))
+		return "GEMM with reduce-scatter";
+	return names[phase];
+}
+
+/* Each phase, its time, and what bounds it. */
+static void print_phases(const struct timed_job *job, enum t3_timed_program program)
+{
 	const struct t3_timed_counters *c = &job->figures.counters[program];
 	const char *before = ":";
+	struct sim_bound bound;
+	uint64_t took;
 	int phase;
 
-	printf("\n  %s", t3_timed_program_name(program));
+	printf("  %s", t3_timed_program_name(program));
 	for (phase = 0; phase < T3_TIMED_PHASES; phase++) {
-		const char *name = names[phase];
-		uint64_t end = c->phase_end[phase];
-
-		if (!end)
+		if (!c->phase_end[phase])
 			continue;
-		if (phase == T3_TIMED_ALL_GATHER && all_to_all(job))
-			name = "all-to-all";
-		end -= sim_phase_start(program, c, (enum t3_timed_phase)phase);
-		printf("%s %s %.1f us", before, name, (double)end / PS_PER_US);
+		took = c->phase_end[phase] -
+		       sim_phase_start(program, c, (enum t3_timed_phase)phase);
+		bound = sim_figures_bound(&job->figures, &job->setup.params, program,
+					  (enum t3_timed_phase)phase);
+		printf("%s %s %.1f us (%s", before,
+		       phase_name(job, program, (enum t3_timed_phase)phase),
+		       (double)took / PS_PER_US, sim_part_name(bound.part));
+		if (bound.part != SIM_LATENCY)
+			printf(" %.0f %%", 100 * bound.busy[bound.part]);
+		printf(")");
 		before = ",";
 	}
 	printf("\n");
@@ -178,20 +196,126 @@ static void print_bandwidth(const struct timed_job *job)
 
 void timed_print(const struct timed_job *job)
 {
-	int config;
+	int config, program;
 
 	print_heading(job);
 	for (config = 0; config < SIM_CONFIGS; config++)
 		if (job->configs & 1u << config)
 			print_config(job, (enum sim_config)config);
-	if (job->figures.ran[T3_TIMED_SEQUENTIAL])
-		print_phases(job, T3_TIMED_SEQUENTIAL);
-	if (job->configs & 1u << SIM_SHARED)
-		print_phases(job, T3_TIMED_SHARED);
+	printf("\n");
+	for (program = 0; program < T3_TIMED_PROGRAMS; program++)
+		if (job->figures.ran[program])
+			print_phases(job, (enum t3_timed_program)program);
 	if (job->figures.ran[T3_TIMED_ALONE])
 		print_bandwidth(job);
 	printf("\n");
 	print_device(job);
+}
+
+/* ----------------------------------------------------------------- semantics */
+
+static const char *const semantics_keys[] = { "exact", "approximated", "left_out" };
+
+json_t *timed_semantics(bool mirrored, const json_t *more, json_t *derived)
+{
+	json_t *all = json_pack(
+		"{s:[s], s:[s, s, s], s:[s]}", semantics_keys[0],
+		"bytes of memory and links by kind, tiles, updates and triggers in their order",
+		semantics_keys[1],
+		"memory channels are one server, the cache is one data path, and ragged tiles take "
+		"as long as full ones",
+		"row_conflict_ns is fitted to one published figure of the paper's machine",
+		"ranks start together and are alike", semantics_keys[2],
+		"refresh, changing clocks, launches of kernels, other work of the device");
+	size_t i;
+
+	if (mirrored)
+		json_array_append_new(json_object_get(all, semantics_keys[0]),
+				      json_string("one device stands for all ranks, to the "
+						  "picosecond"));
+	json_array_extend(json_object_get(all, semantics_keys[1]), derived);
+	for (i = 0; i < 3; i++)
+		json_array_extend(json_object_get(all, semantics_keys[i]),
+				  json_object_get(more, semantics_keys[i]));
+	return all;
+}
+
+void timed_print_semantics(const json_t *semantics)
+{
+	static const char *const names[] = { "exact", "approximated", "left out" };
+	const json_t *note;
+	size_t i, k;
+
+	for (i = 0; i < 3; i++)
+		json_array_foreach(json_object_get(semantics, semantics_keys[i]), k, note)
+			printf("  %-12s  %s\n", k ? "" : names[i], json_string_value(note));
+	printf("\n");
+}
+
+/* ------------------------------------------------------------------ warnings */
+
+/* Writes the parameters of a part that were not given, with their values. */
+static bool list_defaults(enum sim_part part, const struct sim_machine *machine, char *text,
+			  size_t size)
+{
+	const char *const *name = sim_part_params(part);
+	size_t used = 0;
+
+	for (; *name; name++) {
+		const struct t3_timed_param *param = t3_timed_param_find(*name);
+
+		if (t3_timed_param_get(&machine->given, param))
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%s%s = %" PRIu64,
+					 used ? ", " : "", *name,
+					 t3_timed_param_get(&machine->params, param));
+	}
+	return used;
+}
+
+static bool any_given(const struct sim_machine *machine)
+{
+	size_t i;
+
+	for (i = 0; i < t3_timed_param_count; i++)
+		if (t3_timed_param_get(&machine->given, &t3_timed_params[i]))
+			return true;
+	return false;
+}
+
+void timed_warn(const struct timed_job *job, const struct sim_machine *machine, uint32_t *warned,
+		json_t *warnings)
+{
+	char defaults[128];
+	struct sim_bound bound;
+	int program, phase;
+
+	if (!any_given(machine))
+		return;
+	for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+		for (phase = 0; phase < T3_TIMED_PHASES; phase++) {
+			if (!job->figures.ran[program] ||
+			    !job->figures.counters[program].phase_end[phase])
+				continue;
+			bound = sim_figures_bound(&job->figures, &job->setup.params,
+						  (enum t3_timed_program)program,
+						  (enum t3_timed_phase)phase);
+			if (*warned & 1u << bound.part ||
+			    !list_defaults(bound.part, machine, defaults, sizeof(defaults)))
+				continue;
+			*warned |= 1u << bound.part;
+			json_array_append_new(
+				warnings,
+				json_sprintf("%s, %s of %s: the %s bounds it, busy for %.0f %% of "
+					     "the time, by what was not given: %s",
+					     sim_workload_part(&job->workload),
+					     phase_name(job, (enum t3_timed_program)program,
+							(enum t3_timed_phase)phase),
+					     t3_timed_program_name((enum t3_timed_program)program),
+					     sim_part_name(bound.part),
+					     100 * bound.busy[bound.part], defaults));
+		}
+	}
 }
 
 /* ---------------------------------------------------------------------- JSON */
@@ -251,7 +375,23 @@ static void bandwidth_to_json(const struct timed_job *job, json_t *object)
 	json_object_set_new(object, "bus_gbps", json_real(b.bus));
 }
 
-/* Each phase of the run: its start and its end. */
+/* The share of the phase's time in which each part was busy, and the part that bounds it. */
+static void bound_to_json(const struct timed_job *job, enum t3_timed_program program,
+			  enum t3_timed_phase phase, json_t *span)
+{
+	struct sim_bound bound =
+		sim_figures_bound(&job->figures, &job->setup.params, program, phase);
+	json_t *busy = json_object();
+	int part;
+
+	for (part = 0; part < SIM_LATENCY; part++)
+		json_object_set_new(busy, sim_part_name((enum sim_part)part),
+				    json_real(bound.busy[part]));
+	json_object_set_new(span, "busy", busy);
+	json_object_set_new(span, "bound", json_string(sim_part_name(bound.part)));
+}
+
+/* Each phase of the run: its start, its end, and what bounds it. */
 static json_t *run_phases_to_json(const struct timed_job *job, enum t3_timed_program program)
 {
 	const struct t3_timed_counters *c = &job->figures.counters[program];
@@ -266,6 +406,7 @@ static json_t *run_phases_to_json(const struct timed_job *job, enum t3_timed_pro
 			put(span, "start_ps",
 			    sim_phase_start(program, c, (enum t3_timed_phase)phase));
 			put(span, "end_ps", c->phase_end[phase]);
+			bound_to_json(job, program, (enum t3_timed_phase)phase, span);
 			key = phase_keys[phase];
 			if (phase == T3_TIMED_ALL_GATHER && all_to_all(job))
 				key = "all_to_all";
@@ -348,8 +489,9 @@ static void workload_to_json(const struct sim_workload *w, json_t *object)
 	if (w->message) {
 		put(object, "message", w->message);
 	} else {
-		json_object_set_new(object, "sublayer",
-				    json_string(sim_sublayer_name(w->sublayer)));
+		json_object_set_new(object, "sublayer", json_string(sim_workload_part(w)));
+		if (w->depth)
+			put(object, "k", w->depth);
 		put(object, "hidden", w->hidden);
 		put(object, "tokens", w->tokens);
 	}

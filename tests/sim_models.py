@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: MIT
+"""`t3 sim --config FILE`: tests of tool.py, each trap of a real config.json with a file of its own.
+
+The files are in transformers/. Two have the published sizes of a model, and what a person counted.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+T3 = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "t3"
+FILES = ROOT / "tests/transformers"
+QUICK = ["--config", "sequential", "--config", "t3-mca"]
+SECONDS = 300
+
+
+def run(name, *options):
+    command = [T3, "sim", "--config", FILES / f"{name}.json", *map(str, options)]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, timeout=SECONDS, capture_output=True,
+                          text=True, check=False, cwd=ROOT)
+
+
+def answer(name, *options):
+    done = run(name, *QUICK, "--json", *options)
+    assert done.returncode == 0 and not done.stderr, done
+    return json.loads(done.stdout)
+
+
+def gemms(found):
+    """{name: (M, N, K, collective, ranks, how often in an iteration)}."""
+    rows = {one["name"]: (one["m"], one["n"], one["k"], one["collective"], one["ranks"], one["count"])
+            for one in found["gemms"]}
+    assert len(rows) == len(found["gemms"]), "a name is there twice"
+    return rows
+
+
+def same(found, wanted):
+    assert found == wanted, f"{found} is not {wanted}"
+
+
+def notes(found, kind, text):
+    assert any(text in note for note in found["semantics"][kind]), f"no '{text}' in {found['semantics']}"
+
+
+# --- counted by hand ---------------------------------------------------------
+
+def dense_model_by_hand():
+    """Qwen3-32B on 8 ranks. Attention's output has K = 64 heads x 128 / 8 = 1024; the MLP's
+    25600 / 8 = 3200, and twice that for gate and up in backward. QKV has (64 + 2 x 8) heads x
+    128 / 8 = 1280 in backward. Each is in each of 64 layers: 256 all-reduces of 128 x 5120."""
+    found = answer("sizes-qwen3-32b", "--tp", 8, "--tokens", 128)
+    same(gemms(found), {"attention output": (128, 5120, 1024, "all-reduce", 8, 64),
+                        "MLP down": (128, 5120, 3200, "all-reduce", 8, 64),
+                        "MLP up, backward": (128, 5120, 6400, "all-reduce", 8, 64),
+                        "QKV, backward": (128, 5120, 1280, "all-reduce", 8, 64)})
+    same(found["layers"][0]["count"], 64)
+    # Weights of a rank's layer: 5120 x (1024 + 1280 + 3 x 3200), 28 bytes each, at 1.024 bytes/ps.
+    optimizer = found["layers"][0]["operators"][-1]
+    same((optimizer["name"], round(optimizer["ps"])),
+         ("optimizer", round(5120 * (1024 + 1280 + 9600) * 28 / 1.024)))
+
+
+def expert_model_by_hand():
+    """DeepSeek-V3 on 8 ranks for each layer, its experts on 64. 61 layers, the first 3 dense.
+    Attention's output: 128 heads x 128 / 8 = 2048. Backward sums the latent vectors' gradients:
+    of queries, 1536 from 128 x (128 + 64) / 8 = 3072; of keys and values, 512 from
+    128 x (128 + 128) / 8 = 4096. Dense MLP: 18432 / 8 = 2304, twice that in backward. Shared
+    expert: 2048 / 8 = 256, and 512. A rank has 512 / 8 = 64 tokens, 8 copies of each: 512 rows
+    that are sent to experts and back, of K = 2048, and 4096 in backward."""
+    found = answer("sizes-deepseek-v3", "--tp", 8, "--ep", 64, "--tokens", 512)
+    same(gemms(found), {"attention output": (512, 7168, 2048, "all-reduce", 8, 61),
+                        "MLP down": (512, 7168, 2304, "all-reduce", 8, 3),
+                        "MLP up, backward": (512, 7168, 4608, "all-reduce", 8, 3),
+                        "query up, backward": (512, 1536, 3072, "all-reduce", 8, 61),
+                        "key and value up, backward": (512, 512, 4096, "all-reduce", 8, 61),
+                        "dispatch": (512, 7168, 0, "all-to-all", 64, 58),
+                        "experts down": (512, 7168, 2048, "all-to-all", 64, 58),
+                        "combine, backward": (512, 7168, 0, "all-to-all", 64, 58),
+                        "experts up, backward": (512, 7168, 4096, "all-to-all", 64, 58),
+                        "shared expert down": (512, 7168, 256, "all-reduce", 8, 58),
+                        "shared expert up, backward": (512, 7168, 512, "all-reduce", 8, 58)})
+    same([one["count"] for one in found["layers"]], [3, 58])
+    notes(found, "left_out", "num_nextn_predict_layers: 1 layers")
+    notes(found, "approximated", "quantization_config is not used")
+    # Two rows of a token that decodes, and no backward.
+    found = answer("sizes-deepseek-v3", "--tp", 8, "--batch", 16, "--sequence", 4096, "--phase", "decode")
+    same(gemms(found), {"attention output": (16, 7168, 2048, "all-reduce", 8, 61),
+                        "MLP down": (16, 7168, 2304, "all-reduce", 8, 3),
+                        # (8 of the experts + the shared one) x 2048 / 8
+                        "experts down": (16, 7168, 2304, "all-reduce", 8, 58)})
+
+
+# --- traps -------------------------------------------------------------------
+
+def heads_are_not_hidden():
+    """8 heads of 64 are 512, and hidden is 360."""
+    rows = gemms(answer("head-dim", "--tp", 4, "--tokens", 128))
+    same(rows["attention output"], (128, 360, 128, "all-reduce", 4, 4))
+    same(rows["QKV, backward"], (128, 360, 384, "all-reduce", 4, 4))
+
+
+def few_kv_heads_are_copied():
+    """2 key heads on 4 ranks: each rank has one, beside its 2 of 8 query heads of 32."""
+    found = answer("few-kv-heads", "--tp", 4, "--tokens", 128)
+    same(gemms(found)["QKV, backward"], (128, 256, (2 + 2) * 32, "all-reduce", 4, 4))
+    notes(found, "exact", "num_key_value_heads 2 is less than --tp 4: 2 ranks have a copy")
+    same(gemms(answer("few-kv-heads", "--tp", 2, "--tokens", 128))["QKV, backward"][2], (4 + 2) * 32)
+
+
+def experts_have_several_names():
+    """2 of 4 experts of 512, 4 of 16 of 512, and 4 of 16 of 96, sliced over 4 ranks."""
+    rows = gemms(answer("local-experts", "--tp", 4, "--tokens", 128))
+    same(rows["experts down"], (128, 256, 2 * 512 // 4, "all-reduce", 4, 4))
+    same(rows["experts up, backward"], (128, 256, 2 * 2 * 512 // 4, "all-reduce", 4, 4))
+    rows = gemms(answer("experts-per-token", "--tp", 4, "--tokens", 128))
+    same(rows["experts down"], (128, 256, 4 * 512 // 4, "all-reduce", 4, 4))
+    # Every second layer from the second, which is dense, has experts: one of 4.
+    rows = gemms(answer("some-experts", "--tp", 4, "--tokens", 128))
+    same(rows["experts down"], (128, 256, 4 * 96 // 4, "all-reduce", 4, 1))
+    same(rows["MLP down"], (128, 256, 512 // 4, "all-reduce", 4, 3))
+
+
+def first_layers_are_dense():
+    """Of layers 2 to 5 those that 2 divides, 2 and 4, have 2 of 8 experts and 2 shared ones of 128."""
+    rows = gemms(answer("shared-experts", "--tp", 2, "--tokens", 128))
+    same(rows["experts down"], (128, 256, (2 + 2) * 128 // 2, "all-reduce", 2, 2))
+    same(rows["MLP down"], (128, 256, 256, "all-reduce", 2, 4))
+
+
+def latent_attention_is_read():
+    rows = gemms(answer("latent", "--tp", 4, "--tokens", 128))
+    same(rows["attention output"], (128, 256, 8 * 48 // 4, "all-reduce", 4, 4))
+    same(rows["query up, backward"], (128, 192, 8 * 48 // 4, "all-reduce", 4, 4))
+    same(rows["key and value up, backward"], (128, 64, 8 * (32 + 48) // 4, "all-reduce", 4, 4))
+    rows = gemms(answer("latent-without-query", "--tp", 4, "--tokens", 128))
+    same(rows["query, backward"], (128, 256, 8 * 48 // 4, "all-reduce", 4, 4))
+
+
+def text_model_is_nested():
+    found = answer("nested", "--tp", 2, "--tokens", 128)
+    same(gemms(found)["MLP down"], (128, 256, 256, "all-reduce", 2, 4))
+    notes(found, "left_out", "vision_config is not read: only text_config is modelled")
+
+
+def sizes_need_not_divide():
+    """126 layers; 2884 / 16 is 180.25, so each rank has 181."""
+    found = answer("odd-sizes", "--tp", 16, "--tokens", 128)
+    same(gemms(found)["MLP down"], (128, 2880, 181, "all-reduce", 16, 126))
+    notes(found, "approximated", "intermediate_size 2884 is no multiple of --tp 16: each rank has 181")
+
+
+def windows_alternate():
+    """The attention of a sliding layer takes less; its GEMMs are those of the other."""
+    found = answer("sliding", "--tp", 2, "--tokens", 2048)
+    same([(one["kind"], one["count"]) for one in found["layers"]],
+         [("full attention, experts", 2), ("sliding attention, experts", 2)])
+    full, sliding = (sum(op["ps"] for op in one["operators"] if op["kind"] == "attention")
+                     for one in found["layers"])
+    assert sliding < full, (sliding, full)
+    same(gemms(found)["attention output"][5], 4)
+
+
+def old_names_and_plain_mlp():
+    """GPT-2: 4 x 256, no gate, and 4 bytes an element."""
+    found = answer("plain-mlp", "--tp", 2, "--tokens", 128)
+    rows = gemms(found)
+    same(rows["MLP down"], (128, 256, 512, "all-reduce", 2, 3))
+    same(rows["MLP up, backward"], (128, 256, 512, "all-reduce", 2, 3))
+    same((found["model"]["element_bytes"], found["model"]["gated"]), (4, False))
+    notes(found, "exact", "n_inner is missing: 4 x n_embd")
+
+
+REFUSED = [
+    ("no-intermediate", "", "no-intermediate.json: intermediate_size is missing"),
+    ("hybrid", "", "layer_types[0] is 'linear_attention' and must be full_attention or"),
+    ("state-space", "", "mamba_d_state is set: layers are state spaces"),
+    ("unknown-type", "", "model_type is 'of_next_year', which this does not know"),
+    ("head-dim", "--ep 4", "--ep is 4, and the file has no experts"),
+    ("local-experts", "--ep 8", "--ep is 8 and must divide the experts, 4"),
+    ("few-kv-heads", "--k 7", "a config.json excludes"),
+    ("few-kv-heads", "--config alone", "a model takes no --config alone"),
+    ("few-kv-heads", "--config x.json", "--config takes one config.json"),
+    ("few-kv-heads", "--phase decode", "--phase decode needs --sequence"),
+    ("few-kv-heads", "--sequence 100", "--tokens must be --sequence x --batch"),
+    ("few-kv-heads", "--batch 3", "--tokens must be --sequence x --batch"),
+    ("few-kv-heads", "--batch 256", "--tokens must be --sequence x --batch"),
+    ("few-kv-heads", "--phase x", "--phase takes training, prefill or decode"),
+    ("few-kv-heads", "--attention x", "--attention takes fused or separate"),
+    ("few-kv-heads", "--mlp x", "--mlp takes gated or plain"),
+    ("few-kv-heads", "--ep 0", "--ep takes a number from 1"),
+    ("nothing", "", "nothing.json cannot be opened: No such file"),
+]
+
+
+def refused(name, options, why):
+    done = run(name, "--tp", 4, "--tokens", 128, *options.split())
+    assert (done.returncode, done.stdout) == (2, "") and why in done.stderr, done
+
+
+def unknown_type_is_read_by_its_fields():
+    found = answer("unknown-type", "--tp", 4, "--tokens", 128, "--mlp", "plain")
+    same(gemms(found)["MLP up, backward"][2], 128)
+    notes(found, "approximated", "model_type 'of_next_year' is not known")
+
+
+# --- figures -----------------------------------------------------------------
+
+def layers_and_iteration_add_up():
+    found = answer("some-experts", "--tp", 4, "--tokens", 256)
+    for config, got in found["iteration"]["configs"].items():
+        whole = sum(one["count"] * one["layer_ps"][config] for one in found["layers"])
+        assert abs(whole - got["iteration_ps"]) < 1, (config, whole, got)
+    same(list(found["iteration"]["configs"]), ["sequential", "t3-mca"])
+    assert found["iteration"]["configs"]["t3-mca"]["speedup"] > 1, found["iteration"]
+    assert abs(sum(found["iteration"]["shares"].values()) - 1) < 1e-9, found["iteration"]
+    works = {work["sublayer"]: work for work in found["workloads"]}
+    for one in found["gemms"]:
+        work = works[one["workload"]]
+        same((one["m"], one["n"], one["k"]), (work["rows"], work["columns"], work["depth"]))
+
+
+def equal_inputs_give_equal_output():
+    texts = {run("sliding", "--tp", 2, "--tokens", 128, *options).stdout
+             for options in ([], []) for _ in range(2)}
+    assert len(texts) == 1 and "approximated" in texts.pop(), "the text differs"
+    texts = {run("sliding", "--tp", 2, "--tokens", 128, "--json").stdout for _ in range(2)}
+    assert len(texts) == 1 and "cpu_seconds" not in texts.pop(), "the JSON differs"
+
+
+def all_configurations_without_a_gap():
+    """A configuration that an all-to-all does not have runs as T3-MCA there."""
+    done = run("local-experts", "--tp", 2, "--ep", 4, "--tokens", 128, "--json")
+    assert done.returncode == 0, done
+    found = json.loads(done.stdout)
+    same(list(found["iteration"]["configs"]),
+         ["sequential", "ideal", "ideal-nmc", "t3", "t3-mca", "t3-mca-ag", "direct"])
+    for got in found["iteration"]["configs"].values():
+        assert got["iteration_ps"] > 0, found["iteration"]
+    done = run("local-experts", "--tp", 1, "--ep", 4, "--tokens", 128, *QUICK, "--json")
+    same({one["collective"] for one in json.loads(done.stdout)["gemms"]}, {"all-to-all"})
+
+
+def any_gemm_by_its_k():
+    words = "sim --m 256 --n 320 --k 1000 --tp 4 --json --config sequential".split()
+    done = subprocess.run([T3, *words], capture_output=True, text=True, timeout=SECONDS, check=False)
+    work = json.loads(done.stdout)["workloads"][0]
+    same([work[key] for key in ("sublayer", "tokens", "hidden", "k", "rows", "columns", "depth")],
+         ["gemm", 256, 320, 1000, 256, 320, 250])
+    with tempfile.NamedTemporaryFile("w", suffix=".model") as model:
+        model.write("[m]\nhidden = 320\ntokens = 256\ntp = 4\nk = 1000\n")
+        model.flush()
+        words = ["sim", "--model", model.name, "--json", "--config", "sequential"]
+        done = subprocess.run([T3, *words], capture_output=True, text=True, timeout=SECONDS, check=False)
+    works = json.loads(done.stdout)["workloads"]
+    same(([work["depth"] for work in works], works[0]["configs"]), ([250], work["configs"]))
+
+
+def bounds_are_told():
+    """With a slow part, each phase that uses it is bound by it; a default that binds is told."""
+    gemm = "sim --m 1024 --n 1024 --k 8192 --tp 4 --json --config sequential --config t3"
+
+    def phases(*params):
+        words = [*gemm.split(), *(word for one in params for word in ("--param", one))]
+        done = subprocess.run([T3, *words], capture_output=True, text=True, timeout=SECONDS, check=False)
+        found = json.loads(done.stdout)
+        configs = found["workloads"][0]["configs"]
+        for config in configs.values():
+            for phase in config["phases"].values():
+                assert all(0 <= busy <= 1.001 for busy in phase["busy"].values()), phase
+        return {name: config["phases"]["gemm"]["bound"] for name, config in configs.items()}, \
+            configs["sequential"]["phases"]["reduce_scatter"]["bound"], found["warnings"]
+
+    same(phases("clock_mhz=100")[0], {"sequential": "compute", "t3": "compute"})
+    same(phases("cache_gbps=100")[0], {"sequential": "cache", "t3": "cache"})
+    same(phases("memory_gbps=20")[0]["sequential"], "DRAM")
+    same(phases("link_gbps=1")[1], "link")
+    same(phases()[2], [])
+    warnings = phases("clock_mhz=100000")[2]
+    assert any("the cache bounds it" in one and "cache_gbps = 2867" in one for one in warnings), warnings
+    assert not any("cache_gbps" in one for one in phases("clock_mhz=100000", "cache_gbps=2867")[2])
+
+
+def machine_files_are_completed():
+    """Each says what it derives; a parameter of the command line stays."""
+    gemm = "sim --m 1024 --n 1024 --k 8192 --tp 8 --json --config t3-mca --param link_queue_kib=300"
+    for path in sorted((ROOT / "tools/paper/machines").glob("*.machine")):
+        done = subprocess.run([T3, *gemm.split(), "--machine", path], capture_output=True, text=True,
+                              timeout=SECONDS, check=False)
+        assert done.returncode == 0, done
+        found = json.loads(done.stdout)
+        values = {one["name"]: one["value"] for one in found["parameters"]}
+        cache = 2867 * values["compute_units"] * values["clock_mhz"] / (80 * 1400)
+        same((values["cache_gbps"], values["collective_units"]), (int(cache + 0.5), values["compute_units"]))
+        same(values["link_queue_kib"], 300)
+        notes(found, "approximated", f"cache_gbps = {values['cache_gbps']} was not given, and follows")
+        assert not any("link_queue_kib" in note for note in found["semantics"]["approximated"]), found
+    done = subprocess.run([T3, *gemm.split(), "--machine", "/nonexistent"], capture_output=True, text=True,
+                          timeout=SECONDS, check=False)
+    assert done.returncode == 2 and "/nonexistent: it cannot be opened" in done.stderr, done
+
+
+TESTS = [machine_files_are_completed, dense_model_by_hand, expert_model_by_hand, heads_are_not_hidden, few_kv_heads_are_copied,
+         experts_have_several_names, first_layers_are_dense, latent_attention_is_read,
+         text_model_is_nested, sizes_need_not_divide, windows_alternate, old_names_and_plain_mlp,
+         unknown_type_is_read_by_its_fields, layers_and_iteration_add_up,
+         equal_inputs_give_equal_output, all_configurations_without_a_gap, any_gemm_by_its_k,
+         bounds_are_told]
+
+
+def tests():
+    """(name, function, its arguments)"""
+    for test in TESTS:
+        yield f"sim of a model: {test.__name__.replace('_', ' ')}", test, ()
+    for name, options, why in REFUSED:
+        yield f"sim of a model: {name} {options}: refused", refused, (name, options, why)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* A model by its config.json: its sub-layers as workloads, its iteration, and their output. */
+#ifndef T3_TIMED_MODEL_H
+#define T3_TIMED_MODEL_H
+
+#include <jansson.h>
+
+#include "sim/iteration.h"
+#include "timed/arguments.h"
+
+struct timed_model {
+	const char *path;
+	const struct timed_arguments *args;
+	struct sim_transformer transformer;
+	struct sim_setting setting;
+	struct sim_iteration iteration;
+	struct sim_cost cost[SIM_MAX_GEMMS];
+	uint32_t configs; /* that the iteration has; bit of enum sim_config */
+};
+
+/* Read the file and make the operators. An exit code; on success it has to be closed. */
+int timed_model_open(struct timed_model *model, const struct timed_arguments *args);
+void timed_model_close(struct timed_model *model);
+
+/*
+ * The configurations that a workload of a model runs: of those that are asked for, those that its
+ * collective has, and those that they are compared with or replaced by.
+ */
+uint32_t timed_model_configs(uint32_t asked, bool all, const struct t3_timed_workload *workload);
+/* The workload of a GEMM that ends in a collective. */
+void timed_model_workload(const struct timed_model *model, uint32_t gemm,
+			  struct sim_workload *workload);
+/* Keep what the workload's runs gave. */
+void timed_model_take(struct timed_model *model, uint32_t gemm, const struct sim_figures *figures,
+		      uint32_t configs);
+/* Run what no workload has: GEMMs and collectives alone. False: `why`. */
+bool timed_model_run_rest(struct timed_model *model, uint64_t *events, char *why);
+
+/* The GEMMs that end in collectives; then the layers and the iteration, and what they are made of. */
+void timed_model_print_gemms(const struct timed_model *model);
+void timed_model_print(const struct timed_model *model);
+void timed_model_to_json(const struct timed_model *model, json_t *root);
+
+#endif /* T3_TIMED_MODEL_H */
