@@ -292,17 +292,44 @@ def machine_files_are_completed():
         assert done.returncode == 0, done
         found = json.loads(done.stdout)
         values = {one["name"]: one["value"] for one in found["parameters"]}
-        cache = 2867 * values["compute_units"] * values["clock_mhz"] / (80 * 1400)
-        same((values["cache_gbps"], values["collective_units"]), (int(cache + 0.5), values["compute_units"]))
+        store = 90 * values["clock_mhz"] / 1400
+        same((values["unit_store_gbps"], values["collective_units"]),
+             (int(store + 0.5), values["compute_units"]))
         same(values["link_queue_kib"], 300)
-        notes(found, "approximated", f"cache_gbps = {values['cache_gbps']} was not given, and follows")
+        notes(found, "approximated", f"unit_store_gbps = {values['unit_store_gbps']} was not given")
         assert not any("link_queue_kib" in note for note in found["semantics"]["approximated"]), found
     done = subprocess.run([T3, *gemm.split(), "--machine", "/nonexistent"], capture_output=True, text=True,
                           timeout=SECONDS, check=False)
     assert done.returncode == 2 and "/nonexistent: it cannot be opened" in done.stderr, done
 
 
-TESTS = [machine_files_are_completed, dense_model_by_hand, expert_model_by_hand, heads_are_not_hidden, few_kv_heads_are_copied,
+def page_has_what_machines_give():
+    """The table of tools/paper/models.md, as it falls."""
+    page = (ROOT / "tools/paper/models.md").read_text()
+    folder = ROOT / "tools/paper/machines"
+
+    def row(start):
+        return next(line for line in page.splitlines() if line.startswith(f"| {start}")).split("|")
+
+    for name in ("all-gather", "reduce-scatter"):
+        words = [T3, "sim", "--machine", folder / "mi355x.machine", "--message", "1G", "--tp", "8",
+                 "--collective", name, "--json"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
+        alone = json.loads(done.stdout)["workloads"][0]["configs"]["alone"]
+        for tool in ("RCCL", "copy engines"):
+            cells = row(f"MI355X x 8, {name} of 1 GiB by {tool}")
+            same(cells[3].strip(), f"{alone['bus_gbps']:.0f} GB/s")
+            published = float(cells[2].split()[0])
+            if cells[4].strip():
+                same(cells[4].strip(), f"{100 * (alone['bus_gbps'] / published - 1):.0f} %")
+    words = [T3, "sim", "--machine", folder / "h200.machine", "--m", "8192", "--n", "8192", "--k", "65536",
+             "--tp", "8", "--config", "sequential", "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
+    took = json.loads(done.stdout)["workloads"][0]["phases"]["gemm_ps"]
+    same(row("H100, GEMM of 8192 cubed")[3].strip(), f"{2 * 8192 ** 3 / took:.0f} TFLOP/s")
+
+
+TESTS = [page_has_what_machines_give, machine_files_are_completed, dense_model_by_hand, expert_model_by_hand, heads_are_not_hidden, few_kv_heads_are_copied,
          experts_have_several_names, first_layers_are_dense, latent_attention_is_read,
          text_model_is_nested, sizes_need_not_divide, windows_alternate, old_names_and_plain_mlp,
          unknown_type_is_read_by_its_fields, layers_and_iteration_add_up,

@@ -12,7 +12,7 @@ struct timed_arguments {
 	bool chunks_given, dtype;
 	const char *model, *machine_file, *timeline, *fabric;
 	struct sim_machine machine;
-	json_t *derived; /* sentences on parameters of a machine file; or NULL */
+	json_t *derived;  /* sentences on parameters of a machine file; or NULL */
 	uint32_t configs; /* 0: the default */
 	bool all;	  /* and all that run this, but those that are named only */
 	bool json, list, every_device, device, seconds;
