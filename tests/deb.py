@@ -29,7 +29,9 @@ VERSION = (ROOT / "tools/packaging/VERSION").read_text(encoding="utf-8").strip()
 HIGHER = "99.0-1"
 SECONDS = 2400  # dkms builds the module for several kernels
 
-NAMES = ("libt3-0", "libt3-dev", "python3-t3", "qemu-system-t3", "t3-dkms", "t3-tools", "t3-vm")
+NAMES = ("libt3-0", "libt3-dev", "python3-t3", "python3-t3-torch", "qemu-system-t3", "t3-dkms", "t3-tools", "t3-vm")
+# PyTorch takes 640 MB: what needs it is looked at, and not installed.
+TRIED = tuple(name for name in NAMES if name != "python3-t3-torch")
 VM_PACKAGES = ("qemu-system-t3", "t3-vm")
 COMPILERS = "cc gcc c99 tcc clang make"
 
@@ -178,6 +180,16 @@ def packages_are_these_with_one_version():
             f"versions are {versions}")
 
 
+def torchs_module_is_in_a_package_of_its_own():
+    """python3-t3 is of use without PyTorch."""
+    for name, has_it in (("python3-t3", False), ("python3-t3-torch", True)):
+        path, = debs(name)
+        files = execute("dpkg-deb", "-c", path)
+        same("/t3/torch/__init__.py" in files, has_it, f"t3/torch in {name}")
+        same("/t3/device.py" in files, not has_it, f"t3/device.py in {name}")
+        same("python3-torch" in field(path, "Depends"), has_it, f"python3-torch of {name}")
+
+
 def lintian_has_no_errors_and_no_warnings():
     execute("lintian", "--allow-root", "--fail-on=error,warning", *DEB.glob("*.changes"))
 
@@ -222,22 +234,22 @@ def vm_says_what_it_lacks():
 
 def install_upgrade_remove_and_purge_leave_nothing():
     """All packages at once; what they depend on is there before."""
-    place = fresh("cycle", *NAMES)
-    higher_packages(place / "higher", *NAMES)
+    place = fresh("cycle", *TRIED)
+    higher_packages(place / "higher", *TRIED)
     planned = inside(place, "apt-get --simulate install /packages/*.deb")
-    needed = set(re.findall(r"^Inst (\S+)", planned, re.M)) - set(NAMES)
+    needed = set(re.findall(r"^Inst (\S+)", planned, re.M)) - set(TRIED)
     inside(place, f"apt-get -q -y --no-install-recommends install {' '.join(sorted(needed))}")
     files, known = files_of(place), dpkg_names(place)
     inside(place, "apt-get -q -y install /packages/*.deb")
     require(VERSION in inside(place, "t3 --version"), "t3 is not of this version")
     inside(place, "t3-vm run --help && qemu-system-t3 -device t3,help")
     inside(place, "apt-get -q -y install /higher/*.deb")
-    text = inside(place, f"dpkg-query -W -f '${{Version}}\\n' {' '.join(NAMES)}")
+    text = inside(place, f"dpkg-query -W -f '${{Version}}\\n' {' '.join(TRIED)}")
     same(text.split(), [HIGHER], "versions after the upgrade")
     inside(place, "t3-vm run --help && t3 --version")
-    inside(place, f"apt-get -q -y remove {' '.join(NAMES)}")
+    inside(place, f"apt-get -q -y remove {' '.join(TRIED)}")
     # apt knows none of them any more where nothing of them was left.
-    inside(place, f"dpkg --purge {' '.join(NAMES)}")
+    inside(place, f"dpkg --purge {' '.join(TRIED)}")
     same(files_of(place).items(), files.items(), "files after the purge")
     same(dpkg_names(place), known, "dpkg's names after the purge")
 
@@ -294,12 +306,13 @@ def autopkgtests_pass():
     script = ENTER.split("exec chroot", maxsplit=1)[0] + (
         'place=$1; shift; exec autopkgtest --timeout-factor=10 "$@" -- chroot "$place"')
     text = execute("unshare", "--mount", "sh", "-c", script, "enter", place, "--no-built-binaries",
-                   *debs(*(name for name in NAMES if name != "t3-dkms")), f"{tree}/")
+                   *debs(*(name for name in TRIED if name != "t3-dkms")), f"{tree}/")
     for name in ("gemm-rs", "libt3-dev"):
         require(re.search(rf"^{name} +PASS", text, re.M), text[-4000:])
 
 
-TESTS = [packages_are_these_with_one_version, lintian_has_no_errors_and_no_warnings,
+TESTS = [packages_are_these_with_one_version, torchs_module_is_in_a_package_of_its_own,
+         lintian_has_no_errors_and_no_warnings,
          vm_runs_a_gemm_where_no_compiler_is, vm_runs_for_a_user_without_a_home,
          vm_says_what_it_lacks, install_upgrade_remove_and_purge_leave_nothing,
          dkms_builds_for_its_kernels_and_harms_no_other, autopkgtests_pass]

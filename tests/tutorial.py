@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The READMEs' tutorials, as a reader does them; TAP on stdout.
 
+usage: tutorial.py [torch]     (torch: that of libt3/python/torch.md alone, which needs PyTorch)
+
 Each is a section with one program and console blocks. A command is a line that begins with "$ ",
 goes on in lines that begin with ">", and what it prints follows it. Blanks and ends of lines in
 that may differ, as READMEs wrap long lines, and so may numbers of processes and of events in a
@@ -25,6 +27,7 @@ TUTORIALS = [("README.md", "Your first program", "/tmp/first/first.c", "libt3"),
              ("libt3/mpi/README.md", "Your own MPI program", "/tmp/own/own.c", "ompi-c"),
              ("libt3/python/README.md", "A fused producer", "/tmp/pysum/sum.py", ""),
              ("tests/examples/README.md", "A tensor-parallel layer", "", "")]
+TORCH = ("libt3/python/torch.md", "First steps", "/tmp/steps/train.py", "")
 LINES = {"c": 60, "python": 26}  # a program has fewer
 SECONDS = 120
 
@@ -152,18 +155,24 @@ def results(name, title, path, library):
         yield f"{name}: the program leaks nothing", check_leaks(path)
 
 
-def every_result():
-    for tutorial in TUTORIALS:
+def every_result(only_torch):
+    for tutorial in [TORCH] if only_torch else TUTORIALS:
         yield from results(*tutorial)
+    if only_torch:
+        return
     yield "tests/guest/README.md: the test passes", check_guest_test()
 
 
 def main():
+    global PLACE  # beside that of the other tutorials
+    only_torch = sys.argv[1:] == ["torch"]
+    if only_torch:
+        PLACE = BUILD / "tutorial-torch"
     shutil.rmtree(PLACE, ignore_errors=True)
     PLACE.mkdir(parents=True)
     failed = number = 0
     start = time.monotonic()
-    for number, (name, why) in enumerate(every_result(), 1):
+    for number, (name, why) in enumerate(every_result(only_torch), 1):
         failed += bool(why)
         for line in why.splitlines():
             print(f"# {line}")
@@ -173,7 +182,7 @@ def main():
         print(f"# {time.monotonic() - start:.1f} s", flush=True)
         start = time.monotonic()
     print(f"1..{number}")
-    return 1 if failed or number < 10 else 0
+    return 1 if failed or number < (2 if only_torch else 10) else 0
 
 
 if __name__ == "__main__":

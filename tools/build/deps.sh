@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Install the packages of packages.txt that are missing; do nothing otherwise.
-# Usage: deps.sh SET...: those of its sets; check: all of them but deb, fresh, arm64, cluster, series and
-# check-series.
+# Usage: deps.sh SET...: those of its sets; check: all of them but deb, fresh, arm64, cluster, torch,
+# series and check-series.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -18,7 +18,7 @@ gcc_version() {
 # wanted_packages SET...: the packages of these sets.
 wanted_packages() {
 	SETS=" $* " awk '/^\[/ { wanted = index(ENVIRON["SETS"], " " substr($0, 2, length($0) - 2) " ") ||
-			(index(ENVIRON["SETS"], " check ") && $0 !~ /^.(deb|fresh|arm64|cluster|(check-)?series).$/) }
+			(index(ENVIRON["SETS"], " check ") && $0 !~ /^.(deb|fresh|arm64|cluster|torch|(check-)?series).$/) }
 		wanted && /^[a-z]/' "$T3_ROOT/tools/build/packages.txt" |
 		sed "s/-GCC-/-$(gcc_version)-/" | sort -u
 }

@@ -142,7 +142,8 @@ def release_lock(run):
 
 # Packages, by their sets in packages.txt: what a goal needs beyond those of `run`. Any other goal may
 # be of the tests or a file of theirs: it needs all.
-PACKAGES = {"paper": "paper", "python": "python", "cluster": "cluster", "mpi": "mpi", "programs": "mpi programs",
+PACKAGES = {"paper": "paper", "python": "python", "cluster": "cluster", "torch": "python torch", "mpi": "mpi",
+            "programs": "mpi programs",
             "mutants-core": "try mutants", "mutants-libt3": "try mutants", "deb": "deb python",
             "check-deb": "deb python", "series": "series", "check-series": "series check-series"}
 FOR_RUN = ("run shell build deps qemu kernel module lib tools initramfs bench boots soak-jobs "
@@ -243,7 +244,8 @@ def build_products(run):
 def python_package(run):
     """For PYTHONPATH. The modules of C declarations are made, the others copied."""
     place = run.build / "python/t3"
-    if run.is_dry or not is_old(place / "_abi.py", "libt3/python/declare.py", "libt3/python/t3/*", "libt3/*.h",
+    if run.is_dry or not is_old(place / "_abi.py", "libt3/python/declare.py", "libt3/python/t3/**/*.py", "libt3/python/t3/*",
+                                "libt3/*.h",
                                 "uapi/*.h"):
         return
     shutil.rmtree(place, ignore_errors=True)
@@ -450,7 +452,7 @@ BOOTING = ("package conformance guest guest-iommu guest-ordinary guest-root gues
            "examples mpi cluster tool e2e").split()
 ACCELERATED = ["launcher", "patching", "loop", "newest", *BOOTING[1:]]
 # What a suite runs besides the build and the guest's images.
-NEEDS = {"lint": "checkpatch", "python": "python", "qtest": "qtest-build", "conformance-qtest": "qtest-build",
+NEEDS = {"lint": "checkpatch", "python": "python", "torch": "python", "qtest": "qtest-build", "conformance-qtest": "qtest-build",
          "conformance-native": "conformance-native conformance-sanitized", "unit-uncounted": "uncounted-tests",
          "unit-sanitized": "sanitized-tests", "unit-threads": "thread-tests", "spec": "spec-tests",
          "coverage": "counted-tests", "fuzz": "fuzz-build"}
@@ -649,6 +651,9 @@ TARGETS = {
     #: make cluster  tests of several nodes (t3-vm cluster), also by mpirun and srun. Slurm, which is
     #:              installed for it, does not run for make check
     "cluster": ("build tests-image mpi.img", suites("cluster")),
+    #: make torch    tests of the backend of PyTorch, here and in a VM. python3-torch, of 640 MB, is
+    #:              installed for them; check-all skips them where it is missing
+    "torch": ("build python", suites("torch")),
     #: make cluster-wide  the same for 4 nodes with 8 devices each: the GEMM, all collectives, faults of
     #:              nodes. Half an hour on 2 cores; not in make check. T3_WIDE=2x4 takes other numbers
     "cluster-wide": ("build tests-image", suites("cluster-wide")),

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: MIT
+"""Collectives of a group by its devices: plans of libt3, which run again and again.
+
+A long message goes in pieces, so that its plan is small. All ranks keep the same plans, as all make
+the same calls in one order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import time
+from collections import OrderedDict
+from typing import Any, Callable, NamedTuple
+
+import torch
+
+import t3
+from t3 import _waits, errors
+from t3._library import ffi, lib, string
+from t3._names import Collective, Dtype, Progress
+from t3.torch.errors import Aborted, NoWay
+
+PIECE = 1 << 20  # bytes of the largest plan
+PLANS = 6
+# Element types that the devices add and compare.
+REDUCED = {torch.float32: Dtype.F32, torch.float16: Dtype.F16, torch.bfloat16: Dtype.BF16,
+           torch.int32: Dtype.I32}
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
+WHOLE = (Collective.ALL_REDUCE, Collective.BROADCAST)
+
+
+@dataclasses.dataclass(frozen=True)
+class Transfer:
+    """A collective on memory. `count` elements of `size` bytes are a part, or the whole."""
+
+    what: Collective
+    kind: Dtype
+    size: int
+    count: int
+    source: int  # addresses
+    target: torch.Tensor | None  # bytes
+    op: str = "add"
+    root: int = 0
+
+
+class Kept(NamedTuple):
+    """A plan with what does not change from epoch to epoch."""
+
+    plan: t3.Plan
+    pointer: Any
+    space: Any
+    chunks: list[tuple[int, int, int]]  # (chunk, first, count) that this rank puts
+
+
+class Devices:
+    """The devices of a group, one for each rank. It belongs to one thread at a time."""
+
+    name = "device"
+
+    def __init__(self, comm: t3.Comm, timeout: float, algorithm: str, plans: int = PLANS,
+                 piece: int = PIECE) -> None:
+        self.rank, self.ranks = comm.rank, comm.ranks
+        self._comm, self._timeout, self._algorithm = comm, timeout, algorithm
+        self._plans: OrderedDict[tuple[Any, ...], Kept] = OrderedDict()
+        self._plans_max, self._piece = plans, piece
+        self._has_no_link = False
+        self.aborted = False
+        self._is_broken = False
+
+    # --- what Collectives calls
+
+    @staticmethod
+    def reduces(dtype: torch.dtype, op: str) -> bool:
+        return dtype in REDUCED and op in ("add", "min", "max")
+
+    def all_reduce(self, source: torch.Tensor, target: torch.Tensor | None, op: str) -> None:
+        self._run(Transfer(Collective.ALL_REDUCE, REDUCED[source.dtype], source.element_size(),
+                           source.numel(), source.data_ptr(), bytes_of(target), op))
+
+    def reduce_scatter(self, source: torch.Tensor, target: torch.Tensor, op: str) -> None:
+        self._run(Transfer(Collective.REDUCE_SCATTER, REDUCED[source.dtype], source.element_size(),
+                           target.numel(), source.data_ptr(), bytes_of(target), op))
+
+    def all_gather(self, source: torch.Tensor, target: torch.Tensor) -> None:
+        self._move(Collective.ALL_GATHER, source, source.numel(), target)
+
+    def all_to_all(self, source: torch.Tensor, target: torch.Tensor) -> None:
+        self._move(Collective.ALL_TO_ALL, source, source.numel() // self.ranks, target)
+
+    def broadcast(self, data: torch.Tensor, root: int) -> None:
+        self._move(Collective.BROADCAST, data, data.numel(),
+                   None if self.rank == root else data, root)
+
+    def barrier(self) -> None:
+        self.all_reduce(torch.zeros(1, dtype=torch.int32), None, "add")
+
+    def close(self, linger: float) -> None:
+        """End all. A healthy group waits up to `linger` seconds until no rank needs this one."""
+        for kept in self._plans.values():
+            kept.plan.close()
+        self._plans.clear()
+        if linger and not self._is_broken:
+            try:
+                self._comm.barrier(linger)
+            except (OSError, ValueError):
+                pass  # the others have gone, or have work of their own: neither harms
+        self._comm.close()
+
+    # --- pieces
+
+    def _move(self, what: Collective, source: torch.Tensor, count: int,
+              target: torch.Tensor | None, root: int = 0) -> None:
+        """Of bytes: as words where a part is whole words, which are cheaper to move."""
+        size = count * source.element_size()
+        element, kind = (1, Dtype.U8) if size % 4 else (4, Dtype.I32)
+        self._run(Transfer(what, kind, element, size // element, source.data_ptr(),
+                           bytes_of(target), "add", root))
+
+    def _run(self, job: Transfer) -> None:
+        """All plans are there before the first piece goes: then nothing lacks a way any more."""
+        if not job.count:
+            return
+        parts = 1 if job.what in WHOLE else self.ranks
+        piece = min(job.count, max(1, self._piece // job.size // parts))
+        rest = job.count % piece
+        end = time.monotonic_ns() + int(self._timeout * 1e9)
+        kept = self._plan(job, piece * parts, end)
+        last = self._plan(job, rest * parts, end) if rest else kept
+        if kept.plan.closed:
+            raise NoWay("there is no memory for two plans")
+        for first in range(0, job.count, piece):
+            count = min(piece, job.count - first)
+            self._epoch(kept if count == piece else last, job, first, count, end)
+
+    def _epoch(self, kept: Kept, job: Transfer, first: int, count: int, end: int) -> None:
+        self._start(kept, end)
+        self._put(kept, job, first)
+        self._wait(kept, end)
+        self._take(kept, job, first, count)
+
+    def _put(self, kept: Kept, job: Transfer, first: int) -> None:
+        for chunk, at, count in kept.chunks:
+            if job.what in WHOLE:
+                place = first + at
+            elif job.what == Collective.ALL_GATHER:
+                place = first
+            else:
+                place = chunk * job.count + first
+            self._check(kept, lib.t3_plan_put(
+                kept.pointer, at, ffi.cast("void *", job.source + place * job.size), count),
+                "put")
+
+    def _take(self, kept: Kept, job: Transfer, first: int, count: int) -> None:
+        """Copy the result to its place: of the parts, elements first to first + count."""
+        if job.target is None:
+            return
+        data, size = ffi.new("void **"), ffi.new("uint64_t *")
+        self._check(kept, lib.t3_plan_result(kept.pointer, data, size), "result")
+        result = torch.frombuffer(ffi.buffer(data[0], size[0]), dtype=torch.uint8)
+        if count == job.count:
+            job.target.copy_(result)
+            return
+        rows = size[0] // (count * job.size)
+        job.target.view(rows, -1)[:, first * job.size:(first + count) * job.size].copy_(
+            result.view(rows, -1))
+
+    # --- plans
+
+    def _plan(self, job: Transfer, count: int, end: int) -> Kept:
+        reduces = job.what in (Collective.ALL_REDUCE, Collective.REDUCE_SCATTER)
+        key = (job.what, job.kind, count, job.op if reduces else "", job.root,
+               self.algorithm())
+        kept = self._plans.get(key)
+        if kept is None:
+            while len(self._plans) >= self._plans_max:
+                self._plans.popitem(last=False)[1].plan.close()
+            kept = self._plans[key] = self._make(job, count, end)
+        self._plans.move_to_end(key)
+        return kept
+
+    def _make(self, job: Transfer, count: int, end: int) -> Kept:
+        """All ranks get the same error. A link that one plan lacks, the next one lacks, too."""
+        if self._has_no_link:
+            raise NoWay("there is no link between two of its devices")
+        try:
+            return self._try_make(job, count, end)
+        except t3.Error as error:
+            if error.errno == errno.EHOSTUNREACH:
+                self._has_no_link = True
+                raise NoWay(str(error)) from error
+            if error.errno not in NO_ROOM:
+                self._is_broken = True
+                raise
+        for kept in self._plans.values():
+            kept.plan.close()
+        self._plans.clear()
+        try:
+            return self._try_make(job, count, end)
+        except t3.Error as error:
+            if error.errno in NO_ROOM:
+                raise NoWay(str(error)) from error
+            self._is_broken = True
+            raise
+
+    def _try_make(self, job: Transfer, count: int, end: int) -> Kept:
+        self._look()
+        plan = self._comm.plan(job.what.name, count, job.kind, seconds_to(end), op=job.op,
+                               root=job.root, algorithm=self.algorithm())
+        pointer = plan._live().pointer
+        chunks = [(chunk, *plan.chunk(chunk)) for chunk in plan.order()]
+        return Kept(plan, pointer, lib.t3_plan_space(pointer),
+                    [chunk for chunk in chunks if chunk[2]])
+
+    def algorithm(self) -> str:
+        """torch.use_deterministic_algorithms() wants sums that do not depend on arrival."""
+        if self._algorithm == "auto" and torch.are_deterministic_algorithms_enabled():
+            return "ring"
+        return self._algorithm
+
+    # --- an epoch
+
+    def _start(self, kept: Kept, end: int) -> None:
+        result = lib.t3_plan_start(kept.pointer, 0)
+        if result == -errno.ETIMEDOUT:
+            result = self._await(kept, lib.t3_plan_ready, lambda part: lib.t3_wait_armed(
+                kept.space, lib.t3_plan_epoch(kept.pointer), part), end)
+        self._check(kept, result, "start")
+
+    def _wait(self, kept: Kept, end: int) -> None:
+        result = lib.t3_plan_wait(kept.pointer, 0)
+        if result == -errno.ETIMEDOUT:
+            result = self._await(kept, lib.t3_plan_wait, lambda part: lib.t3_wait(
+                kept.space, lib.t3_plan_epoch(kept.pointer), 0, Progress.DELIVERED, part), end)
+        self._check(kept, result, "wait")
+
+    def _await(self, kept: Kept, call: Callable[[Any, int], int], look: Callable[[int], int],
+               end: int) -> int:
+        """In slices, so that an abort and Ctrl-C end it. The plan's own call says who is late."""
+        while True:
+            part = min(end, time.monotonic_ns() + _waits.SLICE_NS)
+            try:
+                self._look()
+                result = look(part)
+            except BaseException:
+                self._is_broken = True
+                raise
+            if result != -errno.ETIMEDOUT or part >= end:
+                return int(call(kept.pointer, end))
+
+    def _look(self) -> None:
+        if self.aborted:
+            raise Aborted("the group was aborted")
+
+    def _check(self, kept: Kept, result: int, what: str) -> None:
+        if not result:
+            return
+        self._is_broken = True
+        fault = kept.plan.space.fault if result == -errno.EIO else None
+        raise errors.make(result, string(lib.t3_plan_error(kept.pointer)), what, fault)
+
+
+def bytes_of(tensor: torch.Tensor | None) -> torch.Tensor | None:
+    return None if tensor is None else tensor.view(torch.uint8)
+
+
+def seconds_to(end: int) -> float:
+    return max(0.001, (end - time.monotonic_ns()) / 1e9)
