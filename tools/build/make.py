@@ -143,9 +143,9 @@ def release_lock(run):
 # Packages, by their sets in packages.txt: what a goal needs beyond those of `run`. Any other goal may
 # be of the tests or a file of theirs: it needs all.
 PACKAGES = {"paper": "paper", "python": "python", "cluster": "cluster", "torch": "python torch", "mpi": "mpi",
-            "programs": "mpi programs",
-            "mutants-core": "try mutants", "mutants-libt3": "try mutants", "deb": "deb python",
-            "check-deb": "deb python", "series": "series", "check-series": "series check-series"}
+            "programs": "mpi programs", "mutants-core": "try mutants", "mutants-libt3": "try mutants",
+            "deb": "deb python", "check-deb": "deb python", "series": "series",
+            "check-series": "series check-series"}
 FOR_RUN = ("run shell build deps qemu kernel module lib tools initramfs bench boots soak-jobs "
            "san-t3 .build/t3 .build/t3-conformance .build/initramfs.img").split()
 FOR_GUEST = ("debug-suites tests-image cluster-wide guest conformance loop soak soak-vcpus "
@@ -244,9 +244,8 @@ def build_products(run):
 def python_package(run):
     """For PYTHONPATH. The modules of C declarations are made, the others copied."""
     place = run.build / "python/t3"
-    if run.is_dry or not is_old(place / "_abi.py", "libt3/python/declare.py", "libt3/python/t3/**/*.py", "libt3/python/t3/*",
-                                "libt3/*.h",
-                                "uapi/*.h"):
+    if run.is_dry or not is_old(place / "_abi.py", "libt3/python/declare.py", "libt3/python/t3/*",
+                                "libt3/python/t3/*/*.py", "libt3/*.h", "uapi/*.h"):
         return
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(ROOT / "libt3/python/t3", place, ignore=shutil.ignore_patterns("__pycache__"))
@@ -452,8 +451,9 @@ BOOTING = ("package conformance guest guest-iommu guest-ordinary guest-root gues
            "examples mpi cluster tool e2e").split()
 ACCELERATED = ["launcher", "patching", "loop", "newest", *BOOTING[1:]]
 # What a suite runs besides the build and the guest's images.
-NEEDS = {"lint": "checkpatch", "python": "python", "torch": "python", "qtest": "qtest-build", "conformance-qtest": "qtest-build",
-         "conformance-native": "conformance-native conformance-sanitized", "unit-uncounted": "uncounted-tests",
+NEEDS = {"lint": "checkpatch", "python": "python", "torch": "python", "qtest": "qtest-build",
+         "conformance-qtest": "qtest-build", "conformance-native": "conformance-native conformance-sanitized",
+         "unit-uncounted": "uncounted-tests",
          "unit-sanitized": "sanitized-tests", "unit-threads": "thread-tests", "spec": "spec-tests",
          "coverage": "counted-tests", "fuzz": "fuzz-build"}
 NEEDS_ALONE = {"tutorial": "python", "recipes": "conformance-native conformance-sanitized", "unit": "unit-tests"}
