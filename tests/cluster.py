@@ -308,11 +308,11 @@ def a_rank_that_ends_is_an_error_on_both_nodes():
                                 "epoch 1: .*rank 3 has ended$" for rank in range(3)))
 
 
-def a_rank_that_does_not_come_is_late_on_both_nodes():
-    """Its own node names it though its process lives; the other one says why its ranks ended."""
-    expect(ring()["late"], 1, "^node1: t3: rank 2 is late: rank 3 gave up because of it$",
-           *(rf"^node{rank // 2}: t3: rank {rank} ended with status 1, because rank 2 was late$"
-             for rank in (0, 1, 3)))
+def a_rank_that_does_not_come_is_named_on_both_nodes():
+    """Its own node names it, too."""
+    expect(ring()["late"], 1, "^node0: t3: rank 0: rank 2 of 4 did not come to .* in time$",
+           *(f"^node{rank // 2}: t3: rank {rank}: rank 0 has given up: rank 2 did not come in time$"
+             for rank in (1, 3)))
 
 
 # A node's job ends with that of the other node, so there may be none to kill.
@@ -387,7 +387,7 @@ def an_mpi_job_spans_the_nodes():
 TESTS = [nodes_reach_each_other_by_name, collectives_run_over_two_nodes,
          collectives_of_a_full_fabric_are_hierarchical,
          a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm, a_gemm_over_nodes_names_the_rank_that_ended,
-         a_rank_that_ends_is_an_error_on_both_nodes, a_rank_that_does_not_come_is_late_on_both_nodes,
+         a_rank_that_ends_is_an_error_on_both_nodes, a_rank_that_does_not_come_is_named_on_both_nodes,
          the_tool_looks_at_all_nodes, one_timeline_has_all_nodes, nodes_may_have_fabrics_of_their_own,
          the_administrator_may_forbid_keys, a_failure_ends_the_other_nodes,
          a_node_that_hangs_meets_the_timeout, a_killed_cluster_leaves_no_process,
