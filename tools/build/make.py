@@ -79,6 +79,8 @@ class Run:
         with subprocess.Popen(command, cwd=ROOT, env=environment,
                               pass_fds=[self.lock] if self.lock and building else []) as child:
             self.children.add(child)
+            if self.stopped:  # since it was asked above: stop() may not have seen this child
+                child.terminate()
             status = child.wait()
             self.children.discard(child)
         if status:
