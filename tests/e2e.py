@@ -73,7 +73,7 @@ def compare(ranks, arguments, runs, log):
 # than a boot, for this one run.
 MORE_OPTIONS = {32: ["--device-opts", "memory-size=4G", "--no-saved"]}
 
-# What compare() is given, in this order.
+# compare() is given these, in this order.
 WRITES = ("store", "store", "doorbell", "gemm --timed")
 
 
@@ -95,7 +95,7 @@ def boot(ranks, jobs, *options):
     report(results + [vm_result(name, status, log)])
 
 
-# What t3 sim ends with: (its arguments, status).
+# t3 sim ends so: (its arguments, status).
 SIM_USE = [("--help", 0), ("", 2), ("--replay", 2), ("--replay /nonexistent", 2), ("--replay /", 2),
            ("--replay README.md", 2), ("--replay README.md --json", 2), ("argument", 2),
            ("--replay README.md --until 0", 2), ("--replay README.md --until 1x", 2),

@@ -58,7 +58,7 @@ static void t3_copy_test_end(void *file)
 	idr_destroy(&((struct drm_file *)file)->object_idr);
 }
 
-/* Its handle 0 is a buffer of 2 GiB, of which there is no memory. */
+/* Handle 0 of the file is a buffer of 2 GiB, of which there is no memory. */
 static struct drm_file *t3_copy_test_file(struct kunit *test)
 {
 	struct drm_file *file = t3_kunit_zalloc(test, sizeof(*file));

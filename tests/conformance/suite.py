@@ -31,7 +31,7 @@ PATIENT = ["--timeout", "20"]  # seconds that a device may take for something, o
 CONFORMANCE = f"modprobe -a vfio-pci vfio_iommu_type1 && exec t3-conformance --bind {' '.join(PATIENT)}"
 ONE_DEVICE = "t3-conformance --device 0000:01:00.0 --json"
 
-# What t3-conformance ends with where there is nothing to test: (its arguments, status).
+# t3-conformance ends so where there is nothing to test: (its arguments, status).
 CONFORMANCE_USE = [("--help", 0), ("--list", 0), ("--list --section 2", 0), ("--section 99", 2),
                    ("--section", 2), ("--timeout 0", 2), ("--timeout 31", 2), ("--timeout 1x", 2),
                    ("--device 1:0", 2), ("--no-such-option", 2), ("argument", 2),
@@ -76,7 +76,7 @@ def conformance_suite():
     report(conformance_use())
 
 
-# What the model without a machine around it cannot show: (reason, how many tests).
+# A model without a machine around it cannot show these: (reason, how many tests).
 NATIVE_SKIPS = {"the model alone has no configuration space": 12,
                 "needs ranks on other nodes, and no CAPS.FAR_KEYS": 1}
 

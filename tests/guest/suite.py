@@ -22,11 +22,11 @@ from vm import VM_SECONDS, guest_batch, record_of, record_results, vm_result  # 
 
 OPTIONS = ROOT / "tests/guest/vm-options"
 USUAL = "--ranks 4"
-# What deals with DMA, interrupts and coming and going: each also with the IOMMU on.
+# Programs of DMA, interrupts and coming and going run with the IOMMU on, too.
 IOMMU = ["test_abi_table", "test_dma", "test_eventfd", "test_fuzz", "test_host_bo",
          "test_jobs", "test_removal", "test_timed_command", "test_timed_faults",
          "test_unbind", "test_zz_unload"]
-# What a root of the host makes different: its libraries, processes, files and terminals, accounts.
+# A root of the host makes these different: its libraries, processes, files and terminals, accounts.
 HOST_ROOT = ["test_query", "test_check", "test_isolation", "test_libt3", "test_zz_unload"]
 # By QEMU's ordinary ways, which other accelerators have: for stores, and for the fabric's events.
 STORES = ["test_store", "test_producer", "test_remote", "test_tile", "test_vcpus", "test_wide"]

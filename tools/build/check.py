@@ -29,18 +29,17 @@ import time
 import dev_watch
 import machines
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
-GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))  # what depends on the kernel
-LOGS = GUEST / "log"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+
+from tap import BUILD, FAIL, GUEST, LOGS, PASS, ROOT, SKIP, slowness  # noqa: E402
+
 NATIVE = BUILD / "native"
 
 # Name, suites, and the command, by which a process is known.
 Test = collections.namedtuple("Test", "name suites command")
 # `lines` say where its log is, and what of it tells why.
 Result = collections.namedtuple("Result", "name status lines")
-PASS, FAIL, SKIP = "passed", "failed", "skipped"
-# What meson test would choose for programs that have no options of the sanitizers: other ones.
+# Without options of the sanitizers meson test would choose ones of its own.
 USUAL = {"MALLOC_PERTURB_": "0", "ASAN_OPTIONS": "halt_on_error=1", "UBSAN_OPTIONS": "print_stacktrace=0",
          "MSAN_OPTIONS": "halt_on_error=1"}
 
@@ -236,13 +235,6 @@ def accelerator():
     except subprocess.CalledProcessError as error:
         print(error.stderr, end="", file=sys.stderr)
         return None
-
-
-def slowness():
-    """A debug kernel's own arguments say how many times as long its programs may take."""
-    path = GUEST / "kernel/append"
-    match = re.search(r"\bT3_SLOW=(\d+)", path.read_text()) if path.exists() else None
-    return int(match[1]) if match else 1
 
 
 def report(tests, records, changes, start, used):
