@@ -45,7 +45,8 @@ build_module() {
 }
 
 # The warnings that -Wextra adds to the kernel's choice, except those that its headers cause.
-# KUnit tests are compiled there, too, as only the debug kernel runs them.
+# KUnit tests are compiled there, too, as only the debug kernel runs them. Debian's kernels are without
+# KUnit, whose headers leave out a part then.
 ANALYSE="-fanalyzer -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers"
 
 # Kbuild runs sparse before the compiler, whose objects nobody uses: they need no debug data. Any line
@@ -54,7 +55,8 @@ sparse_module() {
 	local dest=$T3_GUEST/module-sparse report=$T3_BUILD/log/sparse-report.txt
 
 	mirror_sources "$dest"
-	kbuild "$dest" C=2 CF=-D__CHECK_ENDIAN__ W=1 KBUILD_MODPOST_WARN=1 KCFLAGS="$ANALYSE -g0 -DT3_KUNIT" 2>&1 | tee "$report"
+	kbuild "$dest" C=2 CF=-D__CHECK_ENDIAN__ W=1 KBUILD_MODPOST_WARN=1 \
+		KCFLAGS="$ANALYSE -g0 -DT3_KUNIT -DCONFIG_KUNIT=1" 2>&1 | tee "$report"
 	! grep -E '^[^ ]*(driver|uapi)/[^ ]*: (warning|error):' "$report"
 }
 
