@@ -19,9 +19,10 @@ import shutil
 import subprocess
 import sys
 
+import options
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "native"
-DIRECTORIES = ("PREFIX", "BINDIR", "LIBDIR", "INCLUDEDIR", "DATADIR", "MANDIR")
 LIBRARIES = ("libdrm", "libpci", "jansson", "ncurses")
 PACKAGES = "gcc make meson pkg-config libdrm-dev libpci-dev libjansson-dev libncurses-dev"
 
@@ -32,7 +33,7 @@ def die(sentence):
 
 def check_directories(given):
     """These values are written into pkg-config's file and into the tool."""
-    for name in DIRECTORIES:
+    for name in options.INSTALLED:
         if not re.fullmatch(r"/[A-Za-z0-9/._+~:@-]*", given.get(name, "")):
             die(f"{name} must be an absolute path without blanks, and is '{given.get(name, '')}'")
     if given.get("DESTDIR") and not given["DESTDIR"].startswith("/"):
@@ -49,7 +50,7 @@ def check_tools():
 
 def build(given, target):
     """Configured for these directories."""
-    options = " ".join(f"-D{name.lower()}={given[name]}" for name in DIRECTORIES)
+    options = " ".join(f"-D{name.lower()}={given[name]}" for name in options.INSTALLED)
     done = subprocess.run([ROOT / "tools/build/native.sh", "native", target], check=False,
                           env={**os.environ, "T3_DIRECTORIES": options})
     if done.returncode:

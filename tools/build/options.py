@@ -26,7 +26,9 @@ DEFAULTS = {
 # Those that make try, make gdb and others take from the command line alone: an environment may use
 # such a name otherwise.
 TYPED = ("TEST", "CMD", "RANKS", "VM_OPTIONS", "KERNEL", "SIDE", "GDB_COMMANDS", "GDB", "CORE")
-DIRECTORIES = ("DESTDIR", "PREFIX", "BINDIR", "LIBDIR", "INCLUDEDIR", "DATADIR", "MANDIR")
+# Directories that an installation knows. DESTDIR goes before each and is not known to it.
+INSTALLED = ("PREFIX", "BINDIR", "LIBDIR", "INCLUDEDIR", "DATADIR", "MANDIR")
+DIRECTORIES = ("DESTDIR", *INSTALLED)
 
 # Of make's own rules, GNU's conventions and Kbuild: a user or a package's build may give them to any tree.
 USUAL = set("""AR ARFLAGS AS ASFLAGS CC CCFLAGS CFLAGS CPP CPPFLAGS CXX CXXFLAGS GDB INSTALL LD LDFLAGS
