@@ -22,7 +22,7 @@ import sys
 import options
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDER = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "native"
+FOLDER = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "installed"
 LIBRARIES = ("libdrm", "libpci", "jansson", "ncurses")
 PACKAGES = "gcc make meson pkg-config libdrm-dev libpci-dev libjansson-dev libncurses-dev"
 
@@ -49,10 +49,10 @@ def check_tools():
 
 
 def build(given, target):
-    """Configured for these directories."""
-    options = " ".join(f"-D{name.lower()}={given[name]}" for name in options.INSTALLED)
-    done = subprocess.run([ROOT / "tools/build/native.sh", "native", target], check=False,
-                          env={**os.environ, "T3_DIRECTORIES": options})
+    """Configured for these directories, in a folder of its own: the tool that others run stays as it is."""
+    directories = " ".join(f"-D{name.lower()}={given[name]}" for name in options.INSTALLED)
+    done = subprocess.run([ROOT / "tools/build/native.sh", FOLDER.name, target], check=False,
+                          env={**os.environ, "T3_DIRECTORIES": directories})
     if done.returncode:
         sys.exit(done.returncode)
 

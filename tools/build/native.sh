@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Build programs in C by Meson and ninja, in a build folder of T3_BUILD. It is configured when it is
 # new, when it has moved, and when options, sources or packages have changed: what is compiled stays.
-# Usage: native.sh FOLDER TARGET..., where FOLDER is native, sanitized, threads or fuzzing,
+# Usage: native.sh FOLDER TARGET..., where FOLDER is native, sanitized, threads, fuzzing or installed,
 # or native.sh PRODUCT, such as unit/test_core_link.
-# T3_DIRECTORIES: Meson's options of where things are installed, if they change. V=1 shows whole
+# T3_DIRECTORIES: for installed, Meson's options of where things are installed. V=1 shows whole
 # commands.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -46,7 +46,8 @@ choose_folder() {
 		options="-Db_lundef=false -Db_sanitize=address,undefined -Dfuzzers=true"
 		export CC=${FUZZ_CC:-clang}
 		;;
-	*) die "native.sh: no folder '$1'; there are native, sanitized, threads and fuzzing" ;;
+	installed) options="-Dtests=false ${T3_DIRECTORIES:?}" ;;
+	*) die "native.sh: no folder '$1'; there are native, sanitized, threads, fuzzing and installed" ;;
 	esac
 	if [ -n "$CROSS" ]; then
 		options+=" --cross-file $T3_BUILD/$1.sysroot --cross-file $T3_ROOT/tools/build/arm64.ini"
@@ -71,8 +72,8 @@ configure() {
 	local dir=$1
 
 	rm -rf "$dir/.configuration" "$dir/build.ninja" "$dir/meson-private" "$dir/meson-info"
-	# shellcheck disable=SC2046,SC2086 # one word per option
-	meson setup $options $(cat "$dir/.directories" 2>/dev/null) "$dir" "$T3_ROOT"
+	# shellcheck disable=SC2086 # one word per option
+	meson setup $options "$dir" "$T3_ROOT"
 }
 
 configure_if_changed() {
@@ -82,11 +83,6 @@ configure_if_changed() {
 	if [ ! -e "$dir/build.ninja" ] || [ "$wanted" != "$(cat "$dir/.configuration" 2>/dev/null)" ]; then
 		stage "meson-${dir##*/}" "configured ${dir##*/}" configure "$dir"
 		echo "$wanted" >"$dir/.configuration"
-	fi
-	if [ -n "${T3_DIRECTORIES:-}" ] && ! grep -qxF -e "$T3_DIRECTORIES" "$dir/.directories" 2>/dev/null; then
-		# shellcheck disable=SC2086 # one word per option
-		meson configure "$dir" $T3_DIRECTORIES
-		echo "$T3_DIRECTORIES" >"$dir/.directories"
 	fi
 }
 
