@@ -106,6 +106,8 @@ static int gather(struct t3_comm *comm, const struct comm_request *request, cons
 	int ret;
 
 	ret = request->all_gather(request->ctx, mine, all, bytes);
+	if (ret && request->gather_late && *request->gather_late)
+		t3_comm_record_cause(comm, *request->gather_late - 1, true);
 	if (ret && request->gather_text)
 		return t3_comm_fail(comm, ret, "%s", request->gather_text);
 	if (ret < 0 && ret >= -4095)

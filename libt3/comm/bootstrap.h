@@ -48,8 +48,9 @@ struct comm_request {
 	const char *dir; /* NULL: the ranks join by all_gather */
 	t3_all_gather_fn all_gather;
 	void *ctx;
-	const char *gather_text; /* why all_gather failed; NULL: unknown */
-	char *text;		 /* never NULL, as text_size is never 0 */
+	const char *gather_text;     /* why all_gather failed; NULL: unknown */
+	const uint32_t *gather_late; /* the late rank + 1, or 0: none; NULL: unknown */
+	char *text;		     /* never NULL, as text_size is never 0 */
 	size_t text_size;
 };
 
@@ -61,6 +62,7 @@ struct comm_rendezvous {
 	uint32_t ranks;
 	uint64_t job; /* keeps jobs apart that use one port by mistake */
 	int64_t deadline_ns;
+	uint32_t late; /* the first rank that did not come in time, + 1; 0: none is known */
 	char error[T3_COMM_TEXT_SIZE];
 };
 

@@ -10,14 +10,35 @@
 
 #include "comm/rendezvous.h"
 
+#define TOO_FEW "not all ranks came to %.60s port %.8s in time"
+
 struct client {
 	struct comm_rendezvous *r;
 	struct rendezvous_request request;
 	size_t bytes;
 	struct rendezvous_reply reply;
-	int64_t deadline_ns;
-	int last; /* why the last try did not work; 0: others were late */
+	int64_t deadline_ns; /* for what rank 0 says by itself: a moment after that of r */
+	bool asked;	     /* which rank is missing, as the time is over */
+	int last;	     /* why the last try did not work; 0: others were late */
 };
+
+/* The first rank that is late, as rank 0 says. This rank itself: as it asked, all others had come. */
+static int fail_as_one_is_late(const struct client *client, uint32_t rank)
+{
+	struct comm_rendezvous *r = client->r;
+
+	if (rank >= r->ranks || (rank == r->rank && !client->asked))
+		return rendezvous_fail(r, -EPIPE, "rank 0 has given up");
+	if (rank == r->rank)
+		return rendezvous_fail(r, -ETIMEDOUT, TOO_FEW, r->host, r->port);
+	r->late = rank + 1;
+	if (client->asked)
+		return rendezvous_fail(r, -ETIMEDOUT,
+				       "rank %u did not come to %.60s port %.8s in time", rank,
+				       r->host, r->port);
+	return rendezvous_fail(r, -EPIPE, "rank 0 has given up: rank %u did not come in time",
+			       rank);
+}
 
 /* Any program may listen there, so each field is checked. */
 static int check_reply(struct client *client)
@@ -49,31 +70,41 @@ static int check_reply(struct client *client)
 				       "rank %u is taken: another process is there as this rank",
 				       r->rank);
 	case RENDEZVOUS_GIVES_UP:
-		if (head->rank == r->rank || head->rank >= r->ranks)
-			return rendezvous_fail(r, -EPIPE, "rank 0 has given up");
-		return rendezvous_fail(
-			r, -EPIPE, "rank 0 has given up: rank %u did not come in time", head->rank);
+		return fail_as_one_is_late(client, head->rank);
 	default:
 		return rendezvous_fail(r, -EPROTO, "rank 0 refuses this rank, for reason %u",
 				       head->kind);
 	}
 }
 
+/* Rank 0 may have a later deadline. An older one closes the connection and says nothing. */
+static void ask_who_is_missing(struct client *client, int fd)
+{
+	shutdown(fd, SHUT_WR);
+	client->asked = true;
+	client->deadline_ns += RENDEZVOUS_ASK_NS;
+}
+
 /* Receive the reply up to that size. -EAGAIN: the connection or the time has ended before. */
 static int receive_part(struct client *client, int fd, size_t size, size_t *got)
 {
-	bool time = true;
 	int ret;
 
 	for (;;) {
 		ret = rendezvous_receive(fd, &client->reply, size, got);
 		if (!ret)
 			return 0;
-		if (ret == -EPIPE || !time) {
-			client->last = ret == -EPIPE ? ECONNRESET : 0;
+		if (ret == -EPIPE) {
+			client->last = client->asked ? 0 : ECONNRESET;
 			return -EAGAIN;
 		}
-		time = rendezvous_wait(fd, POLLIN, client->deadline_ns);
+		if (rendezvous_wait(fd, POLLIN, client->deadline_ns))
+			continue;
+		if (client->asked) {
+			client->last = 0;
+			return -EAGAIN;
+		}
+		ask_who_is_missing(client, fd);
 	}
 }
 
@@ -130,9 +161,7 @@ int rendezvous_client(struct comm_rendezvous *r, const struct addrinfo *first, c
 		comm_nap(comm_time_left(r->deadline_ns, RENDEZVOUS_RETRY_NS));
 	}
 	if (!client.last)
-		return rendezvous_fail(r, -ETIMEDOUT,
-				       "not all ranks came to %.60s port %.8s in time", r->host,
-				       r->port);
+		return rendezvous_fail(r, -ETIMEDOUT, TOO_FEW, r->host, r->port);
 	return rendezvous_fail(r, -ETIMEDOUT,
 			       "rank 0 did not answer at %.60s port %.8s in time: %s", r->host,
 			       r->port, strerror(client.last));

@@ -77,6 +77,7 @@ static void add_rank(struct server *server, struct connection *connection)
 	memcpy(server->reply.data + rank * server->bytes, connection->request.data, server->bytes);
 	server->rank[rank] = connection->fd;
 	server->here |= 1u << rank;
+	server->came |= 1u << rank;
 	connection->fd = -1;
 }
 

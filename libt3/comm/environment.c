@@ -90,10 +90,12 @@ static int read_rendezvous(struct comm_request *request, struct comm_rendezvous 
 	rendezvous->rank = request->rank;
 	rendezvous->ranks = request->ranks;
 	rendezvous->deadline_ns = request->deadline_ns;
+	rendezvous->late = 0;
 	*rendezvous->error = '\0';
 	request->all_gather = comm_rendezvous;
 	request->ctx = rendezvous;
 	request->gather_text = rendezvous->error;
+	request->gather_late = &rendezvous->late;
 	return 0;
 }
 

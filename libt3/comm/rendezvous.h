@@ -24,6 +24,7 @@
 #define RENDEZVOUS_RETRY_NS   INT64_C(20000000)	  /* between two tries to connect */
 #define RENDEZVOUS_CONNECT_NS INT64_C(2000000000) /* for one try */
 #define RENDEZVOUS_REQUEST_NS INT64_C(3000000000) /* for a request to arrive as a whole */
+#define RENDEZVOUS_ASK_NS     INT64_C(1000000000) /* for rank 0 to say who is missing */
 #define RENDEZVOUS_BIND_NS    INT64_C(500000000)  /* for a port that is taken to become free */
 #define RENDEZVOUS_ADDRESSES  4u		  /* of a name, at most */
 
@@ -37,7 +38,10 @@ enum rendezvous_kind {
 	RENDEZVOUS_OTHER_BYTES = 5,
 	RENDEZVOUS_NO_RANK = 6,	   /* not 1 .. ranks - 1 */
 	RENDEZVOUS_RANK_TAKEN = 7, /* by a connection that is still open */
-	/* Rank 0 gives up, because the rank of the head did not come. */
+	/*
+	 * Rank 0 gives up, because the rank of the head did not come. Or the other side does: a
+	 * client that shuts its side down asks which rank is missing.
+	 */
 	RENDEZVOUS_GIVES_UP = 8,
 };
 

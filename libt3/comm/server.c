@@ -16,15 +16,37 @@
 
 /* ----------------------------------------------------------------------- ranks */
 
+/* Say which ranks are missing: those that never came, or else those that have left. */
+static uint32_t find_missing(const struct server *server, char list[COMM_LIST_BYTES],
+			     uint32_t *first)
+{
+	const uint32_t everyone = (uint32_t)((1ull << server->r->ranks) - 1);
+
+	return comm_list_missing(server->r->ranks,
+				 server->came != everyone ? server->came : server->here, list,
+				 first);
+}
+
+static void tell_missing(struct server *server, int fd)
+{
+	struct rendezvous_head head =
+		rendezvous_head(server->r, RENDEZVOUS_GIVES_UP, server->bytes);
+	char list[COMM_LIST_BYTES];
+
+	find_missing(server, list, &head.rank);
+	rendezvous_send(fd, &head, sizeof(head));
+}
+
 void server_drop_ended(struct server *server, uint32_t rank)
 {
 	struct pollfd p = { .fd = server->rank[rank], .events = POLLRDHUP };
 
 	if (p.fd < 0 || poll(&p, 1, 0) <= 0)
 		return;
+	server->here &= ~(1u << rank);
+	tell_missing(server, p.fd);
 	close(p.fd);
 	server->rank[rank] = -1;
-	server->here &= ~(1u << rank);
 	snprintf(server->last, sizeof(server->last), "rank %u, which has ended", rank);
 }
 
@@ -70,15 +92,15 @@ static void sleep_until_news(struct server *server)
 static int out_of_time(struct server *server)
 {
 	struct comm_rendezvous *r = server->r;
-	struct rendezvous_head head = rendezvous_head(r, RENDEZVOUS_GIVES_UP, server->bytes);
 	char list[COMM_LIST_BYTES];
-	uint32_t rank, count;
+	uint32_t rank, count, first;
 
-	count = comm_list_missing(r->ranks, server->here, list, &head.rank);
 	for (rank = 1; rank < r->ranks; rank++) {
 		if (server->rank[rank] >= 0)
-			rendezvous_send(server->rank[rank], &head, sizeof(head));
+			tell_missing(server, server->rank[rank]);
 	}
+	count = find_missing(server, list, &first);
+	r->late = first + 1;
 	return rendezvous_fail(r, -ETIMEDOUT,
 			       "rank%s%s of %u did not come to %.60s port %.8s in time%s%s",
 			       count > 1 ? "s" : "", list, r->ranks, r->host, r->port,
@@ -131,6 +153,7 @@ static struct server *server_new(struct comm_rendezvous *r, const void *mine, si
 	server->r = r;
 	server->bytes = bytes;
 	server->here = 1;
+	server->came = 1;
 	memcpy(server->reply.data, mine, bytes);
 	for (i = 0; i < RENDEZVOUS_ADDRESSES; i++)
 		server->listener[i] = -1;

@@ -21,6 +21,7 @@ struct server {
 	struct connection connection[CONNECTIONS];
 	int rank[T3_COMM_RANKS_MAX]; /* the connection of each rank that has come; -1: none */
 	uint32_t here;		     /* bit r: rank r has come */
+	uint32_t came;		     /* the same, but ranks that have left again are in it */
 	size_t bytes;
 	struct rendezvous_reply reply;
 	char last[80]; /* of the connection refused last; "": none */
@@ -32,7 +33,10 @@ struct server {
 int server_accept(struct server *server, int listener);
 /* Read on. The connection becomes a rank's, still waits for its request, or is closed. */
 void server_read(struct server *server, struct connection *connection);
-/* When the rank's connection has ended, the rank may come again, or another process as it. */
+/*
+ * When the rank's connection has ended, the rank may come again, or another process as it. A rank
+ * that has only shut its side down is told which rank is missing.
+ */
 void server_drop_ended(struct server *server, uint32_t rank);
 
 #pragma GCC visibility pop

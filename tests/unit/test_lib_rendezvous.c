@@ -153,18 +153,22 @@ TEST("the late rank is named to all")
 	end(1, -EPIPE, "rank 0 has given up: rank 3 did not come in time");
 	end(2, -EPIPE, "rank 0 has given up: rank 3 did not come in time");
 	end_with_port(0, -ETIMEDOUT, "rank 3 of 4 did not come to 127.0.0.1 port %s in time");
+	for (uint32_t rank = 0; rank < 3; rank++)
+		assert_int_equal(member[rank].r.late, 3 + 1);
 }
 
-TEST("a rank may give up first")
+TEST("a rank that gives up first is told who is missing")
 {
-	set(0, 3, in_ms(1500));
+	set(0, 3, in_ms(4000));
 	set(2, 3, in_ms(500));
 	begin(0);
 	begin(2);
-	end_with_port(2, -ETIMEDOUT, "not all ranks came to 127.0.0.1 port %s in time");
+	end_with_port(2, -ETIMEDOUT, "rank 1 did not come to 127.0.0.1 port %s in time");
 	end_with_port(0, -ETIMEDOUT,
-		      "ranks 1 2 of 3 did not come to 127.0.0.1 port %s in time; who came last: "
+		      "rank 1 of 3 did not come to 127.0.0.1 port %s in time; who came last: "
 		      "rank 2, which has ended");
+	assert_int_equal(member[0].r.late, 1 + 1);
+	assert_int_equal(member[2].r.late, 1 + 1);
 }
 
 TEST("a rank may come again")
