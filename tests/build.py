@@ -515,7 +515,7 @@ def suites_run_beside_each_other():
     check_py = ROOT / "tools/build/check.py"
     result = run(check_py, "-j", "2", "options", "abi", "options")
     expect(result, 0)
-    passed = sum(map(int, re.findall(r" / (?:options|abi) .* OK .* (\d+) subtests passed", result[1])))
+    passed = sum(map(int, re.findall(r" / (?:options|abi) .*OK .* (\d+) subtests passed", result[1])))
     check(result[1].count(" / options ") == result[1].count(" / abi ") == 1, "each once", result[1])
     check(result[1].splitlines()[-1] == f"{passed} passed, 0 failed", "the last line", result[1])
     for words, said in ((("-j", "0"), "-j 0 is out of range: allowed are 1 to 64"),
