@@ -177,7 +177,7 @@ TEST("a rank may come again")
 	set(1, 3, in_ms(500));
 	begin(0);
 	begin(1);
-	end_with_port(1, -ETIMEDOUT, "not all ranks came to 127.0.0.1 port %s in time");
+	end_with_port(1, -ETIMEDOUT, "rank 2 did not come to 127.0.0.1 port %s in time");
 	set(1, 3, LONG);
 	set(2, 3, LONG);
 	begin(1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Output of commands: sentences and documents; and numbers from text. */
+#define _GNU_SOURCE /* vasprintf */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,16 +13,20 @@ void (*tool_before_message)(void);
 
 int complain(int code, const char *format, ...)
 {
+	char *sentence;
 	va_list args;
+	int length;
 
 	if (tool_before_message)
 		tool_before_message();
 	fflush(stdout);
-	fputs("t3: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	length = vasprintf(&sentence, format, args);
 	va_end(args);
-	fputc('\n', stderr);
+	/* One write: lines of ranks that share standard error stay apart. */
+	fprintf(stderr, "t3: %s\n", length < 0 ? "out of memory" : sentence);
+	if (length >= 0)
+		free(sentence);
 	return code;
 }
 
