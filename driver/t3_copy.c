@@ -131,6 +131,9 @@ int t3_update_decode(struct drm_file *file, const union drm_t3_any_command *any,
 		return ret;
 	if (!t3_op_valid(user->dtype, user->op))
 		return t3_refuse(file, user, -EINVAL, op, "an op that elements of dtype have");
+	if (t3_op_needs(user->dtype, user->op) & ~t3_file_device(file)->caps.caps)
+		return t3_refuse(file, user, -EOPNOTSUPP, op,
+				 "an op and dtype of the device: DRM_T3_FEATURE_*");
 	if (user->row_bytes % t3_dtype_size(user->dtype))
 		return t3_refuse(file, user, -EINVAL, row_bytes, "a multiple of the element size");
 	ret = t3_shape_check(file, user->rows, user->row_bytes);

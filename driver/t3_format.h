@@ -11,5 +11,7 @@
 
 u32 t3_dtype_size(u32 dtype);
 bool t3_op_valid(u32 dtype, u32 op);
+u32 t3_ops_need(u32 op_mask);
+u32 t3_op_needs(u32 dtype, u32 op);
 
 #endif /* T3_FORMAT_H */

@@ -221,6 +221,9 @@ int t3_grant_export_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		return ret;
 	if (args->rank_mask >= BIT_ULL(to_t3_device(drm)->caps.ranks))
 		return t3_refuse(file, args, -EINVAL, rank_mask, "ranks of the fabric");
+	if (t3_ops_need(args->op_mask) & ~to_t3_device(drm)->caps.caps)
+		return t3_refuse(file, args, -EOPNOTSUPP, op_mask,
+				 "ops of the device: DRM_T3_FEATURE_*");
 	space = t3_space_lookup(file, args->space);
 	if (!space)
 		return t3_refuse_space(file, args);

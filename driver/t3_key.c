@@ -149,6 +149,9 @@ int t3_key_export_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 		return ret;
 	if (args->rank_mask >= BIT_ULL(tdev->caps.ranks))
 		return t3_refuse(file, args, -EINVAL, rank_mask, "ranks of the fabric");
+	if (t3_ops_need(args->op_mask) & ~tdev->caps.caps)
+		return t3_refuse(file, args, -EOPNOTSUPP, op_mask,
+				 "ops of the device: DRM_T3_FEATURE_*");
 	if (!(tdev->caps.caps & T3_CAP_KEYS))
 		return t3_explain(file, args, -EOPNOTSUPP, t3_key_export_rules);
 	allowed = t3_key_ranks(tdev);

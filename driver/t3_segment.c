@@ -187,6 +187,22 @@ static int t3_segmap_check_args(struct drm_file *file, const struct drm_t3_segme
 	return ret ? ret : t3_segmap_check_geometry(file, args);
 }
 
+/* A device also has to know the op that it asks of a peer. */
+static int t3_segmap_check_caps(struct drm_file *file, const struct drm_t3_segment_map *args,
+				u32 caps)
+{
+	if (t3_op_needs(args->dtype, T3_OP_STORE) & ~caps)
+		return t3_refuse(file, args, -EOPNOTSUPP, dtype,
+				 "a dtype of the device: DRM_T3_FEATURE_*");
+	if (t3_op_needs(args->dtype, args->op) & ~caps)
+		return t3_refuse(file, args, -EOPNOTSUPP, op,
+				 "an op of the device for dtype: DRM_T3_FEATURE_*");
+	if (t3_op_needs(args->dtype, args->target_op) & ~caps)
+		return t3_refuse(file, args, -EOPNOTSUPP, target_op,
+				 "an op of the device for dtype: DRM_T3_FEATURE_*");
+	return 0;
+}
+
 static int t3_segmap_check_space(const struct t3_space *space,
 				 const struct drm_t3_segment_map *args)
 {
@@ -411,6 +427,8 @@ int t3_segment_map_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	int ret;
 
 	ret = t3_segmap_check_args(file, args);
+	if (!ret)
+		ret = t3_segmap_check_caps(file, args, to_t3_device(drm)->caps.caps);
 	if (ret)
 		return ret;
 	if (copy_from_user(imports, u64_to_user_ptr(args->imports),

@@ -33,7 +33,8 @@ bool t3_step_repeatable(const struct t3_step *step)
 		return t3_gemm_repeatable(step);
 	if (d->opcode == T3_DESC_FILL || d->opcode == T3_DESC_TIMED)
 		return true;
-	if (d->opcode == T3_DESC_UPDATE && d->op == T3_OP_ADD)
+	if (d->opcode == T3_DESC_UPDATE &&
+	    (d->op == T3_OP_ADD || d->op == T3_OP_XOR || d->op == T3_OP_MUL))
 		return false;
 	if (d->src_kind != d->dst_kind)
 		return true;

@@ -37,7 +37,7 @@ extern "C" {
 /* of DRM_IOCTL_VERSION */
 #define T3_DRIVER_NAME	"t3"
 #define T3_DRIVER_MAJOR 2
-#define T3_DRIVER_MINOR 2
+#define T3_DRIVER_MINOR 3
 
 /* Numbers, relative to DRM_COMMAND_BASE. */
 #define DRM_T3_QUERY		0x00
@@ -237,6 +237,10 @@ enum drm_t3_topology {
 #define DRM_T3_FEATURE_TILES   (1ull << 9) /* DRM_IOCTL_T3_SPACE_TILE */
 #define DRM_T3_FEATURE_KEYS    (1ull << 10) /* DRM_IOCTL_T3_KEY_EXPORT, DRM_IOCTL_T3_KEY_IMPORT */
 #define DRM_T3_FEATURE_FAR_KEYS (1ull << 11) /* keys also for and from ranks of other nodes */
+#define DRM_T3_FEATURE_TYPES   (1ull << 12) /* DRM_T3_U32, I64, U64 and F64; since version 2.3 */
+#define DRM_T3_FEATURE_BYTE_OPS (1ull << 13) /* U8, I8 with any op; since version 2.3 */
+#define DRM_T3_FEATURE_BITWISE (1ull << 14) /* DRM_T3_OP_AND, OR, XOR; since version 2.3 */
+#define DRM_T3_FEATURE_PRODUCT (1ull << 15) /* DRM_T3_OP_MUL; since version 2.3 */
 #define DRM_T3_FEATURE_REFUSALS (1ull << 32) /* DRM_IOCTL_T3_REFUSAL; since version 2.1 */
 
 /**
@@ -593,12 +597,20 @@ enum drm_t3_segment_kind {
  * @DRM_T3_OP_ADD: sum; integers wrap
  * @DRM_T3_OP_MIN: the lesser (DRM_T3_FEATURE_MINMAX)
  * @DRM_T3_OP_MAX: the greater (DRM_T3_FEATURE_MINMAX)
+ * @DRM_T3_OP_AND: each bit, of integers only (DRM_T3_FEATURE_BITWISE)
+ * @DRM_T3_OP_OR: the same
+ * @DRM_T3_OP_XOR: the same
+ * @DRM_T3_OP_MUL: product; integers wrap (DRM_T3_FEATURE_PRODUCT)
  */
 enum drm_t3_op {
 	DRM_T3_OP_STORE = 0,
 	DRM_T3_OP_ADD = 1,
 	DRM_T3_OP_MIN = 2,
 	DRM_T3_OP_MAX = 3,
+	DRM_T3_OP_AND = 4,
+	DRM_T3_OP_OR = 5,
+	DRM_T3_OP_XOR = 6,
+	DRM_T3_OP_MUL = 7,
 };
 
 /**
@@ -607,8 +619,13 @@ enum drm_t3_op {
  * @DRM_T3_F32: IEEE 754 binary32
  * @DRM_T3_F16: IEEE 754 binary16
  * @DRM_T3_BF16: bfloat16
- * @DRM_T3_U8: 1 byte; op and target_op STORE only, as I8 (DRM_T3_FEATURE_BYTES)
- * @DRM_T3_I8: signed, 1 byte (DRM_T3_FEATURE_BYTES)
+ * @DRM_T3_U8: 1 byte (DRM_T3_FEATURE_BYTES); with another op than STORE, also
+ *     DRM_T3_FEATURE_BYTE_OPS
+ * @DRM_T3_I8: signed, 1 byte, the same
+ * @DRM_T3_U32: 4 bytes (DRM_T3_FEATURE_TYPES)
+ * @DRM_T3_I64: signed, 8 bytes (DRM_T3_FEATURE_TYPES)
+ * @DRM_T3_U64: 8 bytes (DRM_T3_FEATURE_TYPES)
+ * @DRM_T3_F64: IEEE 754 binary64 (DRM_T3_FEATURE_TYPES)
  */
 enum drm_t3_dtype {
 	DRM_T3_I32 = 0,
@@ -617,13 +634,17 @@ enum drm_t3_dtype {
 	DRM_T3_BF16 = 3,
 	DRM_T3_U8 = 4,
 	DRM_T3_I8 = 5,
+	DRM_T3_U32 = 6,
+	DRM_T3_I64 = 7,
+	DRM_T3_U64 = 8,
+	DRM_T3_F64 = 9,
 };
 
 /**
  * enum drm_t3_init - contents of a segment before an epoch's first update
  * @DRM_T3_INIT_KEEP: those that the buffer held
- * @DRM_T3_INIT_IDENTITY: the op's identity: 0, or the greatest or least value for MIN
- *     and MAX
+ * @DRM_T3_INIT_IDENTITY: the op's identity: 0; the greatest or least value for MIN and MAX;
+ *     all bits for AND; 1 for MUL
  */
 enum drm_t3_init {
 	DRM_T3_INIT_KEEP = 0,
@@ -643,8 +664,9 @@ enum drm_t3_init {
  * block_tiles tiles when the counts of all of them are. With further imports, each store or
  * tile is sent through every one of them.
  *
- * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range, enum, an import
- * named twice; -EFAULT imports; -EEXIST index in use, or overlap; -ENOSPC more tiles than
+ * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range, enum, an op that
+ * dtype never has, an import named twice; -EOPNOTSUPP a dtype, op or target_op whose
+ * DRM_T3_FEATURE_* this device lacks; -EFAULT imports; -EEXIST index in use, or overlap; -ENOSPC more tiles than
  * max_tiles, or no segment left on the device; -EDQUOT the user has as many segments as he may;
  * -EBUSY the space is armed, complete or faulted; -EACCES the grant behind an import does not
  * allow target_segment or target_op; -EOWNERDEAD the grant was revoked or its owner is gone;
@@ -759,8 +781,8 @@ struct drm_t3_segment_staging {
  * fd without an import drops the grant.
  *
  * Errors: -ENOENT; -EINVAL empty mask, an op that does not exist, or a rank that the
- * fabric does not have; -EMFILE, -ENFILE no file; -ENOSPC the space has space_imports
- * grants.
+ * fabric does not have; -EOPNOTSUPP an op whose DRM_T3_FEATURE_* this device lacks; -EMFILE,
+ * -ENFILE no file; -ENOSPC the space has space_imports grants.
  */
 struct drm_t3_grant_export {
 	/** @space: handle of the space that receives */
@@ -868,8 +890,9 @@ struct drm_t3_key {
  *
  * Errors: -ENOENT; -EINVAL empty mask, an op that does not exist, or a rank that the fabric does
  * not have; -ENOSPC the space has space_imports grants; -EEXIST a message to the table entry's
- * last user is still under way: try again; -EOPNOTSUPP no DRM_T3_FEATURE_KEYS; -EPERM the
- * module parameter `keys` allows no keys, or none for these ranks.
+ * last user is still under way: try again; -EOPNOTSUPP no DRM_T3_FEATURE_KEYS, or an op whose
+ * DRM_T3_FEATURE_* this device lacks; -EPERM the module parameter `keys` allows no keys, or none
+ * for these ranks.
  */
 struct drm_t3_key_export {
 	/** @space: handle of the space that receives */
@@ -1297,7 +1320,8 @@ struct drm_t3_fill {
 /**
  * struct drm_t3_update - dst = op(dst, src), element by element
  *
- * Errors: -EOPNOTSUPP an operand is not memory of this device.
+ * Errors: -EINVAL (also) an op that dtype never has; -EOPNOTSUPP an operand is not memory of this
+ * device, or a dtype or op whose DRM_T3_FEATURE_* the device lacks.
  */
 struct drm_t3_update {
 	/** @head: type is DRM_T3_COMMAND_UPDATE */
@@ -1312,7 +1336,7 @@ struct drm_t3_update {
 	struct drm_t3_operand src;
 	/** @op: enum drm_t3_op */
 	__u32 op;
-	/** @dtype: enum drm_t3_dtype; U8 and I8 only with op STORE */
+	/** @dtype: enum drm_t3_dtype */
 	__u32 dtype;
 };
 
@@ -1348,7 +1372,7 @@ struct drm_t3_gemm {
 	__u32 columns;
 	/** @depth: 1 .. DRM_T3_GEMM_DEPTH_MAX */
 	__u32 depth;
-	/** @dtype: enum drm_t3_dtype, but U8 and I8 */
+	/** @dtype: DRM_T3_I32, F32, F16 or BF16 */
 	__u32 dtype;
 	/** @a: rows of depth elements */
 	struct drm_t3_operand a;

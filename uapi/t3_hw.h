@@ -132,7 +132,7 @@
 #define T3_REG_END	     0x1300u
 
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE 0x00010008u /* major << 16, minor */
+#define T3_VERSION_VALUE 0x00010009u /* major << 16, minor */
 
 #define T3_CAP_LIST(X, p) \
 	X(p, STAGING, 0) /* staging slots and the TILE doorbell */ \
@@ -146,7 +146,11 @@
 	X(p, TIMED, 8)   /* descriptor TIMED: the fabric was made with it */ \
 	X(p, TILES, 9)   /* TILE_QUERY */ \
 	X(p, KEYS, 10)   /* KEY_SET, ROUTE_CLAIM, ROUTE_QUERY */ \
-	X(p, FAR_KEYS, 11) /* keys also from and to ranks of other nodes */
+	X(p, FAR_KEYS, 11) /* keys also from and to ranks of other nodes */ \
+	X(p, TYPES, 12)    /* dtypes U32, I64, U64 and F64 */ \
+	X(p, BYTE_OPS, 13) /* U8 and I8 with other ops than STORE */ \
+	X(p, BITWISE, 14)  /* ops AND, OR and XOR */ \
+	X(p, PRODUCT, 15)  /* op MUL */
 
 enum { T3_CAP_LIST(T3_MASK, T3_CAP_) };
 
@@ -252,7 +256,11 @@ enum t3_segment_kind { T3_SEGMENT_KIND_LIST(T3_ENUMERATOR, T3_SEG_) };
 	X(p, STORE, 0, "store") /* m = v */ \
 	X(p, ADD, 1, "add")     /* m = m + v, section 4 */ \
 	X(p, MIN, 2, "min")     /* section 4 */ \
-	X(p, MAX, 3, "max")     /* section 4 */
+	X(p, MAX, 3, "max")     /* section 4 */ \
+	X(p, AND, 4, "and")     /* bit by bit, integers only; CAPS.BITWISE */ \
+	X(p, OR, 5, "or")       /* the same */ \
+	X(p, XOR, 6, "xor")     /* the same */ \
+	X(p, MUL, 7, "mul")     /* m = m * v, section 4; CAPS.PRODUCT */
 
 enum t3_op {
 	T3_OP_LIST(T3_ENUMERATOR, T3_OP_)
@@ -264,8 +272,12 @@ enum t3_op {
 	X(p, F32, 1, "f32")   /* IEEE 754 binary32 */ \
 	X(p, F16, 2, "f16")   /* IEEE 754 binary16 */ \
 	X(p, BF16, 3, "bf16") /* upper half of binary32 */ \
-	X(p, U8, 4, "u8")     /* op STORE only, as I8 */ \
-	X(p, I8, 5, "i8")     /* 1 byte */
+	X(p, U8, 4, "u8")     /* 1 byte; ops but STORE with CAPS.BYTE_OPS, as I8 */ \
+	X(p, I8, 5, "i8")     /* signed, 1 byte */ \
+	X(p, U32, 6, "u32")   /* 4 bytes; CAPS.TYPES, as those below */ \
+	X(p, I64, 7, "i64")   /* signed, 8 bytes */ \
+	X(p, U64, 8, "u64")   /* 8 bytes */ \
+	X(p, F64, 9, "f64")   /* IEEE 754 binary64 */
 
 enum t3_dtype {
 	T3_DTYPE_LIST(T3_ENUMERATOR, T3_DTYPE_)

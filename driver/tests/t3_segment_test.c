@@ -147,6 +147,36 @@ static void t3_segment_test_geometry(struct kunit *test)
 	}
 }
 
+/* A device that lacks a capability, and a segment that needs it by one of its fields. */
+static void t3_segment_test_caps(struct kunit *test)
+{
+	static const struct {
+		u32 lacks, dtype, op, target_op;
+		int ret;
+	} cases[] = {
+		{ 0, T3_DTYPE_F64, T3_OP_MUL, T3_OP_ADD, 0 },
+		{ T3_CAP_TYPES, T3_DTYPE_I32, T3_OP_AND, T3_OP_MUL, 0 },
+		{ T3_CAP_TYPES, T3_DTYPE_U32, T3_OP_STORE, T3_OP_STORE, -EOPNOTSUPP },
+		{ T3_CAP_BYTE_OPS, T3_DTYPE_U8, T3_OP_STORE, T3_OP_STORE, 0 },
+		{ T3_CAP_BYTE_OPS, T3_DTYPE_U8, T3_OP_STORE, T3_OP_ADD, -EOPNOTSUPP },
+		{ T3_CAP_BITWISE, T3_DTYPE_U64, T3_OP_XOR, T3_OP_STORE, -EOPNOTSUPP },
+		{ T3_CAP_BITWISE, T3_DTYPE_U64, T3_OP_STORE, T3_OP_OR, -EOPNOTSUPP },
+		{ T3_CAP_PRODUCT, T3_DTYPE_F32, T3_OP_MUL, T3_OP_ADD, -EOPNOTSUPP },
+		{ T3_CAP_PRODUCT, T3_DTYPE_F32, T3_OP_ADD, T3_OP_MUL, -EOPNOTSUPP },
+		{ T3_CAP_PRODUCT, T3_DTYPE_F32, T3_OP_ADD, T3_OP_MAX, 0 },
+	};
+	struct drm_t3_segment_map args = t3_segment_test_args();
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		args.dtype = cases[i].dtype;
+		args.op = cases[i].op;
+		args.target_op = cases[i].target_op;
+		KUNIT_EXPECT_EQ_MSG(test, t3_segmap_check_caps(NULL, &args, ~cases[i].lacks),
+				    cases[i].ret, "case %u", i);
+	}
+}
+
 /* The bytes of a tile are limited, and their number must not wrap. */
 static void t3_segment_test_tile_bytes(struct kunit *test)
 {
@@ -186,6 +216,7 @@ static struct kunit_case t3_segment_cases[] = {
 	KUNIT_CASE(t3_segment_test_counters),
 	KUNIT_CASE(t3_segment_test_counters_limits),
 	KUNIT_CASE(t3_segment_test_geometry),
+	KUNIT_CASE(t3_segment_test_caps),
 	KUNIT_CASE(t3_segment_test_tile_bytes),
 	KUNIT_CASE(t3_segment_test_in_space),
 	{}

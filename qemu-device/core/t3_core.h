@@ -113,6 +113,9 @@ enum t3_keys_allowed {
 	T3_KEYS_COUNT
 };
 
+/* Capabilities that a device may lack: version 1.9 of the hardware has added them. */
+#define T3_CAPS_OPTIONAL (T3_CAP_TYPES | T3_CAP_BYTE_OPS | T3_CAP_BITWISE | T3_CAP_PRODUCT)
+
 struct t3_dev_config {
 	uint64_t memory_size;	  /* a multiple of T3_PAGE_SIZE, not 0 */
 	uint64_t aperture_size;	  /* a multiple of T3_PAGE_SIZE, not 0 */
@@ -121,6 +124,7 @@ struct t3_dev_config {
 	bool guest_inject;	  /* the guest may inject faults at its own rank */
 	bool reset_generations;	  /* a reset sets generations to 1, for fuzzers that cannot read */
 	uint32_t keys;		  /* t3_keys_allowed */
+	uint32_t without_caps;	  /* T3_CAP_* of T3_CAPS_OPTIONAL that the device lacks */
 };
 
 struct t3_host_ops {

@@ -182,6 +182,7 @@ static const Property t3_properties[] = {
 	DEFINE_PROP_STRING("keys", T3State, keys),
 	DEFINE_PROP_BOOL("direct-stores", T3State, direct_stores, true),
 	DEFINE_PROP_BOOL("reset-generations", T3State, config.reset_generations, false),
+	DEFINE_PROP_UINT32("without-caps", T3State, config.without_caps, 0),
 };
 
 /* For -device t3,help. */
@@ -198,6 +199,7 @@ static const struct {
 	{ "keys", "grants by key: off, node (between ranks of this node, the default) or fabric" },
 	{ "direct-stores", "stores of vCPUs need no big lock, under TCG; on by default" },
 	{ "reset-generations", "a reset sets the generations of spaces to 1, for bus fuzzers" },
+	{ "without-caps", "bits of CAPS that the device lacks, of 0xf000" },
 };
 
 static void describe_properties(ObjectClass *klass)

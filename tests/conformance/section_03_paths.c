@@ -13,7 +13,7 @@ static const struct shape {
 } shapes[] = {
 	{ 4, 16, 16, 2, 8 },  { 4, 20, 20, 2, 8 },   { 5, 16, 16, 2, 8 },    { 5, 20, 32, 3, 12 },
 	{ 3, 24, 40, 3, 24 }, { 2, 8, 8, 1, 4 },     { 7, 4, 100, 2, 4 },    { 1, 64, 64, 1, 12 },
-	{ 9, 36, 36, 4, 36 }, { 6, 28, 256, 5, 20 }, { 3, 12, 0x400, 2, 8 },
+	{ 9, 36, 36, 4, 36 }, { 6, 28, 256, 5, 20 }, { 3, 12, 0x400, 2, 8 }, { 5, 40, 56, 3, 24 },
 };
 
 static uint32_t divide_up(uint32_t value, uint32_t by)
@@ -83,13 +83,13 @@ static void check_buffer(struct conf *c, struct conf_space *s, const struct t3_c
 	for (uint32_t row = 0; row < map->rows; row++)
 		for (uint32_t col = 0; col < map->row_bytes; col += size) {
 			uint8_t *at = wanted + map->offset + row * map->pitch + col;
-			uint32_t sum = reference_identity(map->op, map->dtype);
+			uint64_t sum = reference_identity(map->op, map->dtype);
 
 			if (map->init == T3_INIT_KEEP)
 				memcpy(&sum, at, size);
 			for (uint32_t i = 0; i < map->updates; i++)
 				sum = reference_update(map->op, map->dtype, sum,
-						       (uint32_t)pattern(row, col, size));
+						       pattern(row, col, size));
 			memcpy(at, &sum, size);
 		}
 	conf_get(s->dev->memory + s->args.buffer, got, sizeof(got));
@@ -162,10 +162,11 @@ TEST("both ways give the same bytes and counts", .rows = 4 * ARRAY_SIZE(shapes))
 }
 
 /* Each type, op and init, with two updates. */
-TEST("KEEP and IDENTITY begin as they say", .rows = 2 * T3_OP_COUNT * T3_DTYPE_U8)
+TEST("KEEP and IDENTITY begin as they say", .rows = 2 * REFERENCE_PAIRS)
 {
-	struct t3_cmd_seg_map map = shaped(&shapes[3], (uint8_t)(row / 2 % T3_DTYPE_U8),
-					   (uint8_t)(row / 2 / T3_DTYPE_U8));
+	struct reference_pair pair = reference_pair_of(c, conf_device(c, 0), row / 2);
+	const struct shape *shape = &shapes[reference_bytes(pair.dtype) == 8 ? 11 : 3];
+	struct t3_cmd_seg_map map = shaped(shape, (uint8_t)pair.dtype, (uint8_t)pair.op);
 
 	map.init = row % 2;
 	map.updates = 2;

@@ -33,31 +33,34 @@ TEST("a tile is sent after its last store, and alone", .devices = 2)
 }
 
 /* The sum is made here first. Then the target's op combines it with the value there. */
-TEST("the target's operation combines the sum", .rows = 16, .devices = 2)
+TEST("the target's operation combines the sum", .rows = REFERENCE_PAIRS, .label = reference_label,
+     .devices = 2)
 {
-	uint32_t op = row / 4, dtype = row % 4, size = reference_bytes(dtype);
-	static const uint32_t one[] = { 1, 0x3f800000, 0x3c00, 0x3f80 };
-	static const uint32_t there[] = { 5, 0x40a00000, 0x4500, 0x40a0 };
-	uint32_t two = reference_update(T3_OP_ADD, dtype, one[dtype], one[dtype]);
+	struct reference_pair each = reference_pair_of(c, conf_device(c, 0), row);
+	uint32_t size = reference_bytes(each.dtype);
+	uint64_t one = reference_number(each.dtype, 1), there = reference_number(each.dtype, 5);
+	uint64_t two = reference_number(each.dtype, 2);
 	struct pair pair;
 
+	reference_pair_of(c, conf_device(c, 1), row);
 	pair_prepare(c, &pair, T3_SEG_DMA);
-	pair.from.updates = 2;
-	pair.from.dtype = pair.to.dtype = (uint8_t)dtype;
-	pair.from.target_op = pair.to.op = (uint8_t)op;
+	pair.from.op = size == 1 ? T3_OP_STORE : T3_OP_ADD;
+	pair.from.updates = size == 1 ? 1 : 2;
+	pair.from.dtype = pair.to.dtype = (uint8_t)each.dtype;
+	pair.from.target_op = pair.to.op = (uint8_t)each.op;
 	pair.to.init = T3_INIT_KEEP;
 	for (uint32_t at = 0; at < 64; at += size)
-		conf_buffer_write(&pair.target, at, size, there[dtype]);
+		conf_buffer_write(&pair.target, at, size, there);
 	pair_map(c, &pair);
 	pair_arm(c, &pair, 1);
-	for (uint32_t i = 0; i < 2; i++)
+	for (uint32_t i = 0; i < pair.from.updates; i++)
 		for (uint32_t at = 0; at < 64; at += size)
-			conf_store(&pair.source, at, size, one[dtype]);
+			conf_store(&pair.source, at, size, size == 1 ? two : one);
 	conf_wait_state(c, &pair.target, T3_SPACE_COMPLETE, 1);
 	for (uint32_t at = 0; at < 64; at += size) {
 		CHECK_EQUAL(c, "source", conf_buffer(&pair.source, at, size), two);
 		CHECK_EQUAL(c, "target", conf_buffer(&pair.target, at, size),
-			    reference_update(op, dtype, there[dtype], two));
+			    reference_update(each.op, each.dtype, there, two));
 	}
 }
 

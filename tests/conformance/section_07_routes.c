@@ -27,7 +27,7 @@ static const struct conf_change routes[] = {
 static const struct conf_change imports[] = {
 	{"good",           I(import), 31, T3_ADMIN_OK},
 	{"last-src-space", I(src_space), T3_MAX_SPACES - 1, T3_ADMIN_OK},
-	{"last-op",        I(op_mask), 1u << (T3_OP_COUNT - 1), T3_ADMIN_OK},
+	{"max",            I(op_mask), 1u << T3_OP_MAX, T3_ADMIN_OK},
 	{"last-segment",   I(segment_mask), 1ull << 63, T3_ADMIN_OK},
 	{"space-free",     I(space), 9, T3_ADMIN_BAD_SPACE},
 	{"import-32",      I(import), 32, T3_ADMIN_BAD_INDEX},

@@ -180,6 +180,14 @@ static const uint32_t values[][2] = {
 	{ 0x7fffffff, 0x7fffffff }, { 0x00003f80, 0x0000bf81 }, { 0x12345678, 0x9abcdef0 },
 };
 
+/* One of the values for a type of that size, the first (0) or second of its pair. */
+static uint64_t element_of(uint32_t i, unsigned which, uint32_t size)
+{
+	uint64_t both = (uint64_t)values[i][which] << 32 | values[i][!which];
+
+	return size == 8 ? both : values[i][which] & ~0ull >> (64 - 8 * size);
+}
+
 /* Two rows of the source's values, or of the destination's. */
 static void put_elements(struct scene *scene, unsigned which, uint32_t first, uint32_t pitch,
 			 uint32_t size)
@@ -190,19 +198,19 @@ static void put_elements(struct scene *scene, unsigned which, uint32_t first, ui
 	for (uint32_t i = 0; i < 2 * count; i++)
 		for (uint32_t j = 0; j < size; j++)
 			scene->bytes[first + i / count * pitch + i % count * size + j] =
-				(uint8_t)(values[i % count][!which] >> (8 * j));
+				(uint8_t)(element_of(i % count, !which, size) >> (8 * j));
 	put(scene, which);
 }
 
 /* dst = op(dst, src) in two rows, with each misalignment of both. */
-TEST("an update combines at any address", .rows = 64)
+TEST("an update combines at any address", .rows = 4 * REFERENCE_PAIRS)
 {
-	uint8_t op = (uint8_t)(row / 4 % 4), dtype = (uint8_t)(row % 4),
-		shift = (uint8_t)(row / 16);
-	uint32_t size = reference_bytes(dtype), count = ARRAY_SIZE(values), mask;
+	struct reference_pair pair = reference_pair_of(c, conf_device(c, 0), row / 4);
+	uint32_t size = reference_bytes(pair.dtype), count = ARRAY_SIZE(values);
+	uint8_t shift = (uint8_t)(row % 4);
 	struct t3_descriptor update = { .opcode = T3_DESC_UPDATE,
-					.op = op,
-					.dtype = dtype,
+					.op = (uint8_t)pair.op,
+					.dtype = (uint8_t)pair.dtype,
 					.rows = 2,
 					.dst_pitch = 256,
 					.src_pitch = 128,
@@ -211,25 +219,25 @@ TEST("an update combines at any address", .rows = 64)
 					.dst = AREA + 4 - shift };
 	struct scene scene;
 
-	mask = size == 4 ? 0xffffffff : 0xffff;
 	setup(c, &scene, T3_LOC_MEMORY, T3_LOC_MEMORY);
 	put_elements(&scene, 0, shift, 128, size);
 	put_elements(&scene, 1, 4 - shift, 256, size);
 	queue_do(c, &scene.q, &update);
 	get(&scene, 1);
 	for (uint32_t i = 0; i < 2 * count; i++) {
-		uint32_t got = 0, at = 4 - shift + i / count * 256 + i % count * size;
+		uint32_t at = 4 - shift + i / count * 256 + i % count * size;
+		uint64_t got = 0;
 
 		for (uint32_t j = 0; j < size; j++)
-			got |= (uint32_t)scene.bytes[at + j] << (8 * j);
+			got |= (uint64_t)scene.bytes[at + j] << (8 * j);
 		CHECK_EQUAL(c, "element", got,
-			    reference_update(op, dtype, values[i % count][0] & mask,
-					     values[i % count][1] & mask));
+			    reference_update(pair.op, pair.dtype, element_of(i % count, 0, size),
+					     element_of(i % count, 1, size)));
 	}
 	CHECK_EQUAL(c, "byte before", scene.bytes[3 - shift], 0xee);
 	CHECK_EQUAL(c, "byte behind a row", scene.bytes[4 - shift + count * size], 0xee);
 	CHECK_EQUAL(c, "NMC_ELEMENTS", conf_counter(scene.q.dev, T3_COUNTER_NMC_ELEMENTS),
-		    op == T3_OP_STORE ? 0 : 2 * count);
+		    pair.op == T3_OP_STORE ? 0 : 2 * count);
 }
 
 TEST("bytes can be stored by an update", .rows = 2)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Makes spaces and segments of the usual form. */
 #include "conf.h"
+#include "reference.h"
 
 static uint64_t round_up(uint64_t value)
 {
@@ -92,6 +93,17 @@ void conf_space_simple(struct conf *c, struct conf_device *d, struct conf_space 
 	conf_map(c, s, &segment);
 }
 
+/* All ops that the device has. */
+static uint32_t conf_ops(struct conf_device *d)
+{
+	uint32_t ops = 0;
+
+	for (uint32_t op = 0; op < T3_OP_COUNT; op++)
+		if (!(reference_needs(op, T3_DTYPE_I32) & ~conf_reg(d, T3_REG_CAPS)))
+			ops |= 1u << op;
+	return ops;
+}
+
 void conf_connect(struct conf *c, struct conf_space *s, uint32_t route, struct conf_space *to,
 		  uint32_t import)
 {
@@ -101,7 +113,7 @@ void conf_connect(struct conf *c, struct conf_space *s, uint32_t route, struct c
 		.src_rank = s->dev->rank,
 		.src_space = s->args.space,
 		.src_generation = s->args.generation,
-		.op_mask = (1u << T3_OP_COUNT) - 1,
+		.op_mask = conf_ops(to->dev),
 		.segment_mask = ~0ull,
 	};
 	struct t3_cmd_route_set route_set = {

@@ -33,7 +33,7 @@ TEST("rings of all sizes reduce in all types")
 	for (ranks = 2; ranks <= 16; ranks++) {
 		struct host *host = host_ring(ranks);
 
-		for (dtype = 0; dtype < T3_DTYPE_U8; dtype++) {
+		for (dtype = 0; dtype < T3_DTYPE_COUNT; dtype++) {
 			reduce_scatter(host, dtype, false);
 			reduce_scatter(host, dtype, true);
 		}

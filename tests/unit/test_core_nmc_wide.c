@@ -4,6 +4,8 @@
  * that to the manual), for all ops and types, special values, lengths and overlaps. On a
  * host without AVX2 both sides are one.
  */
+#include <inttypes.h>
+
 #include "host.h"
 #include "ref.h"
 #include "nmc/nmc.h"
@@ -15,7 +17,8 @@
 static void compare(uint32_t dtype, uint32_t op, void *memory, const void *source, size_t bytes)
 {
 	uint8_t *want = malloc(bytes), *got = memory;
-	uint32_t size = ref_size(dtype), a, b;
+	uint32_t size = ref_size(dtype);
+	uint64_t a, b;
 	size_t i;
 
 	assert_non_null(want);
@@ -28,8 +31,8 @@ static void compare(uint32_t dtype, uint32_t op, void *memory, const void *sourc
 		a = b = 0;
 		memcpy(&a, got + i, size);
 		memcpy(&b, want + i, size);
-		fail_msg("dtype %u op %u, element %zu: got %#x, want %#x", dtype, op, i / size, a,
-			 b);
+		fail_msg("dtype %u op %u, element %zu: got %#" PRIx64 ", want %#" PRIx64, dtype, op,
+			 i / size, a, b);
 	}
 	free(want);
 }
@@ -41,6 +44,8 @@ static void compare_ops(uint32_t dtype, const void *memory, const void *source, 
 
 	assert_non_null(copy);
 	for (op = T3_OP_ADD; op < T3_OP_COUNT; op++) {
+		if (!ref_has(dtype, op))
+			continue;
 		memcpy(copy, memory, bytes);
 		compare(dtype, op, copy, source, bytes);
 	}
@@ -115,6 +120,52 @@ TEST("all special values of 32 bits are the same in bulk")
 		}
 	compare_ops(T3_DTYPE_F32, memory, source, sizeof(memory));
 	compare_ops(T3_DTYPE_I32, memory, source, sizeof(memory));
+	compare_ops(T3_DTYPE_U32, memory, source, sizeof(memory));
+}
+
+TEST("all special values of 64 bits are the same in bulk")
+{
+	static const uint64_t value[] = {
+		0,
+		1,
+		3,
+		0xffffffff,
+		0x100000000,
+		0xfffffffffffff,
+		0x10000000000000,
+		0x3ca0000000000000,
+		0x3ca0000000000001,
+		0x3fe0000000000000,
+		0x3ff0000000000000,
+		0x3ff0000000000001,
+		0x7fefffffffffffff,
+		0x7ff0000000000000,
+		0x7ff0000000000001,
+		0x7ff8000000000000,
+		0x7fffffffffffffff,
+	};
+	uint64_t memory[34 * 34], source[34 * 34], n = sizeof(value) / sizeof(value[0]), i, j;
+
+	for (i = 0; i < 2 * n; i++)
+		for (j = 0; j < 2 * n; j++) {
+			memory[i * 2 * n + j] = value[i / 2] | (i & 1) << 63;
+			source[i * 2 * n + j] = value[j / 2] | (j & 1) << 63;
+		}
+	compare_ops(T3_DTYPE_F64, memory, source, sizeof(memory));
+	compare_ops(T3_DTYPE_I64, memory, source, sizeof(memory));
+	compare_ops(T3_DTYPE_U64, memory, source, sizeof(memory));
+}
+
+TEST("all pairs of bytes are the same in bulk")
+{
+	uint32_t i;
+
+	for (i = 0; i < COUNT16; i++) {
+		((uint8_t *)all)[i] = (uint8_t)i;
+		((uint8_t *)other)[i] = (uint8_t)(i >> 8);
+	}
+	compare_ops(T3_DTYPE_U8, all, other, COUNT16);
+	compare_ops(T3_DTYPE_I8, all, other, COUNT16);
 }
 
 /* Random bits, and f32 whose exponents are so near each other that sums round. */
@@ -133,7 +184,7 @@ TEST("random values are the same in bulk")
 			if (round & 1)
 				source[i] = (source[i] & 0x807fffff) | (exponent & 0xff) << 23;
 		}
-		for (dtype = 0; dtype < T3_DTYPE_U8; dtype++)
+		for (dtype = 0; dtype < T3_DTYPE_COUNT; dtype++)
 			compare_ops(dtype, memory, source, sizeof(memory));
 	}
 }
@@ -147,10 +198,10 @@ TEST("any length and alignment is the same in bulk")
 
 	for (i = 0; i < sizeof(source); i++)
 		source[i] = (uint8_t)host_random(&seed);
-	for (dtype = 0; dtype < T3_DTYPE_U8; dtype++) {
+	for (dtype = 0; dtype < T3_DTYPE_COUNT; dtype++) {
 		size = ref_size(dtype);
 		for (op = T3_OP_ADD; op < T3_OP_COUNT; op++)
-			for (bytes = 0; bytes <= 200; bytes += size)
+			for (bytes = 0; bytes <= 200 && ref_has(dtype, op); bytes += size)
 				for (shift = 0; shift < 32; shift += size) {
 					for (i = 0; i < sizeof(memory); i++)
 						memory[i] = want[i] = (uint8_t)host_random(&seed);
@@ -170,9 +221,10 @@ TEST("overlaps are done element by element")
 	uint32_t dtype, op, i;
 	int ahead;
 
-	for (dtype = 0; dtype < T3_DTYPE_U8; dtype++)
+	for (dtype = 0; dtype < T3_DTYPE_COUNT; dtype++)
 		for (op = T3_OP_ADD; op < T3_OP_COUNT; op++)
-			for (ahead = -100; ahead <= 100; ahead += (int)ref_size(dtype)) {
+			for (ahead = -104; ahead <= 104 && ref_has(dtype, op);
+			     ahead += (int)ref_size(dtype)) {
 				for (i = 0; i < sizeof(memory); i++)
 					memory[i] = want[i] = (uint8_t)host_random(&seed);
 				t3_nmc_apply_narrow(dtype, op, want + 128 + ahead, want + 128, 256);

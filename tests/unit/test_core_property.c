@@ -125,7 +125,7 @@ static void do_doorbell(struct scene_segment *s, const struct action *a)
 			    consumed(s) == s->doorbells);
 	for (row = top; row < bottom; row++)
 		for (col = left; col < right; col += size) {
-			uint32_t value = scene_value(&run.scene, s, run.epoch[s->rank],
+			uint64_t value = scene_value(&run.scene, s, run.epoch[s->rank],
 						     a->contribution, row, col);
 
 			memcpy(image + row * s->map.pitch + col, &value, size);
@@ -166,7 +166,7 @@ static void do_row(struct scene_segment *s, const struct action *a)
 		if (width < size)
 			width = size;
 		for (i = 0; i < width; i += size)
-			value |= (uint64_t)scene_value(&run.scene, s, run.epoch[s->rank],
+			value |= scene_value(&run.scene, s, run.epoch[s->rank],
 						       a->contribution, a->row, col + i)
 				 << 8 * i;
 		make_room(s);

@@ -143,7 +143,7 @@ static void model_piece(const struct t3_descriptor *x, uint8_t *to, const uint8_
 	for (i = 0; !from && i < bytes; i++)
 		source[i] = (uint8_t)(x->src >> (col + i) % 8 * 8);
 	for (i = 0; x->opcode == T3_DESC_UPDATE && i < bytes; i += size) {
-		uint32_t a = 0, b = 0;
+		uint64_t a = 0, b = 0;
 
 		memcpy(&a, to + i, size);
 		memcpy(&b, source + i, size);
@@ -179,8 +179,10 @@ static void plan_move(uint32_t queue)
 		src &= ~1u;
 		dst &= ~1u;
 		to = run.region[dst].model;
-		x.op = (uint8_t)below(T3_OP_COUNT);
-		x.dtype = (uint8_t)below(T3_DTYPE_BF16 + 1);
+		x.dtype = (uint8_t)below(T3_DTYPE_COUNT);
+		do
+			x.op = (uint8_t)below(T3_OP_COUNT);
+		while (!ref_has(x.dtype, x.op));
 		granule = ref_size(x.dtype);
 	}
 	shape(&x, granule);

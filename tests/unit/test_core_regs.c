@@ -19,7 +19,7 @@ TEST("each property has its register")
 		uint32_t offset, width;
 		uint64_t value;
 	} list[] = {
-		{ T3_REG_CAPS, 4, 0xfbf },
+		{ T3_REG_CAPS, 4, 0xffbf },
 		{ T3_REG_MEMORY_SIZE, 8, HOST_MEMORY },
 		{ T3_REG_APERTURE_SIZE, 8, HOST_APERTURE },
 		{ T3_REG_FABRIC_ID, 8, 0x1122334455667788ull },
@@ -91,7 +91,7 @@ TEST("a device without a fabric works alone")
 
 TEST("a wrong configuration is refused")
 {
-	struct t3_dev_config good = { 4096, 8192, 8, 2, false, false, T3_KEYS_FABRIC }, c;
+	struct t3_dev_config good = { 4096, 8192, 8, 2, false, false, T3_KEYS_FABRIC, 0 }, c;
 	struct t3_fabric_config fabric = { .topology = T3_TOPOLOGY_RING, .ranks = 1, .id = 1 };
 	struct t3_fabric_ops ops = { NULL };
 

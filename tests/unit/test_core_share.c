@@ -212,6 +212,7 @@ TEST("a move costs what it moves")
 		{ T3_OP_STORE, T3_DTYPE_F16, 4 }, { T3_OP_ADD, T3_DTYPE_I32, 4 },
 		{ T3_OP_MAX, T3_DTYPE_F32, 4 },	  { T3_OP_ADD, T3_DTYPE_F16, 11 },
 		{ T3_OP_MIN, T3_DTYPE_BF16, 5 },  { T3_OP_STORE, T3_DTYPE_U8, 4 },
+		{ T3_OP_ADD, T3_DTYPE_F64, 4 },	  { T3_OP_MUL, T3_DTYPE_I64, 4 },
 	};
 	struct host *host = host_paused(2);
 	struct queue q = queue_of(&host->dev[0], 0, 1);

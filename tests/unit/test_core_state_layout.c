@@ -12,7 +12,7 @@
 #include "state/state.h"
 #include "test.h"
 
-#define VERSION 5u
+#define VERSION 6u
 
 /* Bytes of rank 0 and of the fabric. */
 static void expect_sizes(struct host *host, size_t device, size_t fabric)
@@ -37,7 +37,7 @@ TEST("a new machine has its size")
 {
 	struct host *host = host_ring(2);
 
-	expect_sizes(host, 7420, 164);
+	expect_sizes(host, 7428, 164);
 	host_free(host);
 }
 
@@ -48,16 +48,16 @@ TEST("a ring at work has its size")
 	struct ring ring = ring_open(host, 1, T3_DTYPE_F32);
 	uint32_t r;
 
-	expect_sizes(host, 8372, 184);
+	expect_sizes(host, 8380, 184);
 	ring_arm(&ring, 1);
 	host_drain(host);
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	for (r = 0; r < host->ranks; r++)
 		ring_produce(&ring, r, 1, true);
 	host_tile(&host->dev[0], 1, 0, 0, 0);
-	expect_sizes(host, 8724, 2752);
+	expect_sizes(host, 8732, 2752);
 	t3_fabric_run(host->fabric, 20);
-	expect_sizes(host, 8648, 6632);
+	expect_sizes(host, 8656, 6632);
 	host_free(host);
 }
 
@@ -77,7 +77,7 @@ TEST("a space in preparation has its size")
 	host_map(d, &map);
 	host_arm(d, 1, 1);
 	assert_true(t3_spaces(d->dev)->space[1].preparing);
-	expect_sizes(host, 7776, 144);
+	expect_sizes(host, 7784, 144);
 	host_free(host);
 }
 
@@ -101,9 +101,9 @@ TEST("keys have their size")
 	claim.to.peer_import = 5;
 	assert_int_equal(host_command(&host->dev[0], T3_CMD_ROUTE_CLAIM, &claim, sizeof(claim)),
 			 T3_ADMIN_OK);
-	expect_sizes(host, 7844, 600);
+	expect_sizes(host, 7852, 600);
 	host_drain(host);
-	expect_sizes(host, 7660, 584);
+	expect_sizes(host, 7668, 584);
 	host_free(host);
 }
 
@@ -121,7 +121,7 @@ TEST("queues at work have their size")
 	queue_submit(&waits, &wait);
 	gemm_submit(&busy, &x);
 	t3_fabric_run(host->fabric, 10);
-	expect_sizes(host, 12060, 164);
+	expect_sizes(host, 12068, 164);
 	host_free(host);
 }
 
@@ -133,9 +133,9 @@ TEST("a timed run has its size")
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
 	gang_submit(&gang, &run);
 	t3_fabric_run(gang.host->fabric, 9);
-	expect_sizes(gang.host, 8020, 180);
+	expect_sizes(gang.host, 8028, 180);
 	host_drain(gang.host);
-	expect_sizes(gang.host, 7588, 164);
+	expect_sizes(gang.host, 7596, 164);
 	host_free(gang.host);
 }
 
@@ -151,6 +151,6 @@ TEST("pending injections have their size")
 
 	for (i = 0; i < sizeof(injections) / sizeof(injections[0]); i++)
 		assert_int_equal(t3_fabric_inject(host->fabric, &injections[i]), T3_ADMIN_OK);
-	expect_sizes(host, 7420, 616);
+	expect_sizes(host, 7428, 616);
 	host_free(host);
 }

@@ -85,24 +85,24 @@ static void expect_bad(const char *bytes, size_t size, const char *word)
 }
 
 /* magic, version, topology 1, 2 ranks, id 1, not timed, budget 0 */
-#define HEAD		"T3RECORD\6\1\2\1\0\0"
+#define HEAD		"T3RECORD\7\1\2\1\0\0"
 #define BAD(text, word) expect_bad(text, sizeof(text) - 1, word)
 
 TEST("bad files are refused with a reason")
 {
 	BAD("T3RECORX\2\1\2\1\0\0", "no T3 record");
 	BAD("T3RECORD\4\1\2\1\0\0", "version");
-	BAD("T3RECORD\6\1\xff\1\0\0", "header");
-	BAD("T3RECORD\6\x09\2\1\0\0", "fabric");
-	BAD("T3RECORD\6\1\2\1\2\0", "fabric"); /* timed is 0 or 1 */
+	BAD("T3RECORD\7\1\xff\1\0\0", "header");
+	BAD("T3RECORD\7\x09\2\1\0\0", "fabric");
+	BAD("T3RECORD\7\1\2\1\2\0", "fabric"); /* timed is 0 or 1 */
 	BAD(HEAD "\xff\xff", "type 31");
 	BAD(HEAD "\x29\x40", "64 at most"); /* RESET of device 64 */
 	BAD(HEAD "\x28", "no device");
 	BAD(HEAD "\x29\0", "does not exist");
 	BAD(HEAD "\x88", "KICK outside");
-	BAD(HEAD "\x09\0\1\1\1\1\0\0\0", "impossible");			     /* NEW of 1 byte */
+	BAD(HEAD "\x09\0\1\1\1\1\0\0\0\0", "impossible");		     /* NEW of 1 byte */
 	BAD(HEAD "\x50\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "64 bits"); /* RUN */
 	BAD(HEAD "\x50\xff\xff\xff\xff\x7f", "32 bits");
 	/* a device of 2^41 bytes */
-	BAD(HEAD "\x09\0\x80\x80\x80\x80\x80\x40\x80\x20\x08\x08\0\0\0", "too large");
+	BAD(HEAD "\x09\0\x80\x80\x80\x80\x80\x40\x80\x20\x08\x08\0\0\0\0", "too large");
 }

@@ -282,7 +282,7 @@ uint32_t t3_import_set(struct t3_space *space, const struct t3_cmd_import_set *c
 		return T3_ADMIN_EXISTS;
 	if (!link_to(space, cmd->src_rank))
 		return T3_ADMIN_NO_ROUTE;
-	if (cmd->src_space >= T3_MAX_SPACES || cmd->op_mask >> T3_OP_COUNT || !cmd->op_mask ||
+	if (cmd->src_space >= T3_MAX_SPACES || !t3_computes_ops(space->dev, cmd->op_mask) ||
 	    !cmd->segment_mask)
 		return T3_ADMIN_BAD_VALUE;
 	memset(import, 0, sizeof(*import));

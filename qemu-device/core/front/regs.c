@@ -18,11 +18,14 @@ static uint64_t read_id(struct t3_dev *dev, uint32_t index)
 	static const uint32_t value[] = { T3_ID_VALUE, T3_VERSION_VALUE,
 					  T3_CAP_STAGING | T3_CAP_MINMAX | T3_CAP_QUEUES |
 						  T3_CAP_MULTI | T3_CAP_BLOCKS | T3_CAP_BYTES |
-						  T3_CAP_GEMM | T3_CAP_TILES };
+						  T3_CAP_GEMM | T3_CAP_TILES | T3_CAP_TYPES |
+						  T3_CAP_BYTE_OPS | T3_CAP_BITWISE |
+						  T3_CAP_PRODUCT };
 
 	if (index != 2)
 		return value[index];
-	return value[index] | (dev->config.guest_inject ? T3_CAP_INJECT : 0) |
+	return (value[index] & ~dev->config.without_caps) |
+	       (dev->config.guest_inject ? T3_CAP_INJECT : 0) |
 	       (t3_timed_allowed(dev) ? T3_CAP_TIMED : 0) |
 	       (dev->config.keys != T3_KEYS_OFF ? T3_CAP_KEYS : 0) |
 	       (dev->config.keys == T3_KEYS_FABRIC ? T3_CAP_FAR_KEYS : 0);

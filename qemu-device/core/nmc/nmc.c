@@ -1,221 +1,108 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Near-memory compute, one element at a time: this defines the bits. SPEC.md section 4. */
+/*
+ * Near-memory compute, one element at a time: this defines the bits of integers, and which type has
+ * which op. nmc_float.c has the floats. SPEC.md section 4.
+ */
 #include "nmc/nmc.h"
 
-#define F16_NAN	 0x7e00u
-#define BF16_NAN 0x7fc0u
+static const struct type {
+	uint8_t size;
+	bool is_float, is_signed;
+	uint64_t one, infinity; /* of a float */
+} types[T3_DTYPE_COUNT] = {
+	[T3_DTYPE_I32] = { 4, false, true, 0, 0 },
+	[T3_DTYPE_F32] = { 4, true, true, 0x3f800000, 0x7f800000 },
+	[T3_DTYPE_F16] = { 2, true, true, 0x3c00, 0x7c00 },
+	[T3_DTYPE_BF16] = { 2, true, true, 0x3f80, 0x7f80 },
+	[T3_DTYPE_U8] = { 1, false, false, 0, 0 },
+	[T3_DTYPE_I8] = { 1, false, true, 0, 0 },
+	[T3_DTYPE_U32] = { 4, false, false, 0, 0 },
+	[T3_DTYPE_I64] = { 8, false, true, 0, 0 },
+	[T3_DTYPE_U64] = { 8, false, false, 0, 0 },
+	[T3_DTYPE_F64] = { 8, true, true, 0x3ff0000000000000, 0x7ff0000000000000 },
+};
 
 uint32_t t3_dtype_size(uint32_t dtype)
 {
-	static const uint8_t size[T3_DTYPE_COUNT] = { 4, 4, 2, 2, 1, 1 };
-
-	return size[dtype];
+	return types[dtype].size;
 }
 
-/* Does the op exist for the type? For one-byte types only STORE exists. */
-bool t3_nmc_allowed(uint32_t dtype, uint32_t op)
+/* The most significant bit: a float's sign. */
+static uint64_t top_bit(const struct type *type)
 {
+	return 1ull << (8 * type->size - 1);
+}
+
+uint32_t t3_nmc_needs(uint32_t dtype, uint32_t op)
+{
+	uint32_t caps;
+
 	if (dtype >= T3_DTYPE_COUNT || op >= T3_OP_COUNT)
-		return false;
-	return t3_dtype_size(dtype) > 1 || op == T3_OP_STORE;
+		return T3_NMC_NEVER;
+	if ((1u << op & T3_OPS_BITWISE) && types[dtype].is_float)
+		return T3_NMC_NEVER;
+	caps = dtype >= T3_DTYPE_U32 ? T3_CAP_TYPES : 0;
+	if (op != T3_OP_STORE && types[dtype].size == 1)
+		caps |= T3_CAP_BYTE_OPS;
+	if (1u << op & T3_OPS_BITWISE)
+		caps |= T3_CAP_BITWISE;
+	if (op == T3_OP_MUL)
+		caps |= T3_CAP_PRODUCT;
+	return caps;
 }
 
-static float f32_from_bits(uint32_t bits)
-{
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static uint32_t f32_to_bits(float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
-static float f16_widen(uint16_t half)
-{
-	uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-	uint32_t exponent = (half >> 10) & 0x1f;
-	uint32_t fraction = half & 0x3ff;
-	float value;
-
-	if (exponent == 0x1f)
-		return f32_from_bits(sign | 0x7f800000u | fraction << 13);
-	if (exponent)
-		return f32_from_bits(sign | (exponent + 112) << 23 | fraction << 13);
-	value = (float)fraction * 0x1p-24f; /* zero and subnormals, exact */
-	return sign ? -value : value;
-}
-
-/* Shifts right, rounds to nearest even. 1 <= shift <= 31. */
-static uint32_t shift_round(uint32_t value, uint32_t shift)
-{
-	uint32_t result = value >> shift;
-	uint32_t rest = value & ((1u << shift) - 1);
-	uint32_t half = 1u << (shift - 1);
-
-	return result + (rest > half || (rest == half && (result & 1)));
-}
-
-static uint16_t f16_narrow(float value)
-{
-	uint32_t bits = f32_to_bits(value);
-	uint32_t sign = bits >> 16 & 0x8000;
-	uint32_t magnitude = bits & 0x7fffffff;
-	uint32_t exponent = magnitude >> 23;
-	uint32_t result;
-
-	if (magnitude > 0x7f800000u)
-		return F16_NAN;
-	if (exponent >= 143) /* 2^16 and above */
-		return sign | 0x7c00;
-	if (exponent >= 113) /* normal; a carry out of the fraction increments the exponent */
-		result = shift_round(magnitude - (112u << 23), 13);
-	else if (exponent >= 102) /* subnormal */
-		result = shift_round((magnitude & 0x7fffff) | 0x800000, 126 - exponent);
-	else
-		result = 0;
-	return sign | result;
-}
-
-static float bf16_widen(uint16_t half)
-{
-	return f32_from_bits((uint32_t)half << 16);
-}
-
-static uint16_t bf16_narrow(float value)
-{
-	if (value != value)
-		return BF16_NAN;
-	return shift_round(f32_to_bits(value), 16);
-}
-
-void t3_nmc_widen(uint32_t dtype, const void *src, float *dst, uint32_t count)
-{
-	uint16_t half;
-	uint32_t i;
-
-	if (dtype == T3_DTYPE_F32) {
-		memcpy(dst, src, count * sizeof(*dst));
-		return;
-	}
-	for (i = 0; i < count; i++) {
-		memcpy(&half, (const uint8_t *)src + 2 * i, 2);
-		dst[i] = dtype == T3_DTYPE_F16 ? f16_widen(half) : bf16_widen(half);
-	}
-}
-
-void t3_nmc_narrow(uint32_t dtype, const float *src, void *dst, uint32_t count)
-{
-	uint32_t i, bits, size = t3_dtype_size(dtype);
-
-	for (i = 0; i < count; i++) {
-		if (dtype == T3_DTYPE_F32)
-			bits = src[i] != src[i] ? T3_F32_NAN : f32_to_bits(src[i]);
-		else
-			bits = dtype == T3_DTYPE_F16 ? f16_narrow(src[i]) : bf16_narrow(src[i]);
-		memcpy((uint8_t *)dst + i * size, &bits, size);
-	}
-}
-
-/* -0 is below +0; a NaN operand gives NaN. */
-static float pick(float a, float b, bool want_less)
-{
-	bool a_less;
-
-	if (a != a || b != b)
-		return f32_from_bits(T3_F32_NAN);
-	a_less = a < b || (a == b && f32_to_bits(a) >> 31);
-	return a_less == want_less ? a : b;
-}
-
-static float combine(uint32_t op, float memory, float value)
+/* Bits above those of the type are not stored, so results wrap. `order`: its sign bit, or 0. */
+static inline uint64_t combine(uint32_t op, uint64_t memory, uint64_t value, uint64_t order)
 {
 	switch (op) {
 	case T3_OP_ADD:
 		return memory + value;
 	case T3_OP_MIN:
-		return pick(memory, value, true);
+		return (memory ^ order) < (value ^ order) ? memory : value;
+	case T3_OP_MAX:
+		return (memory ^ order) > (value ^ order) ? memory : value;
+	case T3_OP_AND:
+		return memory & value;
+	case T3_OP_OR:
+		return memory | value;
+	case T3_OP_XOR:
+		return memory ^ value;
 	default:
-		return pick(memory, value, false);
+		return memory * value;
 	}
 }
 
-static uint32_t combine_f32(uint32_t op, uint32_t memory, uint32_t value)
+/* Inlined with a constant size. */
+static inline __attribute__((always_inline)) void apply_integer(size_t size, uint32_t op,
+								uint64_t order, uint8_t *dst,
+								const uint8_t *src, size_t bytes)
 {
-	float result = combine(op, f32_from_bits(memory), f32_from_bits(value));
-
-	return result != result ? T3_F32_NAN : f32_to_bits(result);
-}
-
-static uint32_t combine_i32(uint32_t op, uint32_t memory, uint32_t value)
-{
-	switch (op) {
-	case T3_OP_ADD:
-		return memory + value;
-	case T3_OP_MIN:
-		return (int32_t)memory < (int32_t)value ? memory : value;
-	default:
-		return (int32_t)memory > (int32_t)value ? memory : value;
-	}
-}
-
-static void apply32(uint32_t (*fn)(uint32_t, uint32_t, uint32_t), uint32_t op, uint8_t *dst,
-		    const uint8_t *src, size_t bytes)
-{
-	uint32_t memory, value;
+	uint64_t memory = 0, value = 0;
 	size_t i;
 
-	for (i = 0; i < bytes; i += 4) {
-		memcpy(&memory, dst + i, 4);
-		memcpy(&value, src + i, 4);
-		memory = fn(op, memory, value);
-		memcpy(dst + i, &memory, 4);
-	}
-}
-
-static void apply16(bool bf16, uint32_t op, uint8_t *dst, const uint8_t *src, size_t bytes)
-{
-	uint16_t memory, value;
-	size_t i;
-
-	for (i = 0; i < bytes; i += 2) {
-		memcpy(&memory, dst + i, 2);
-		memcpy(&value, src + i, 2);
-		if (bf16)
-			memory = bf16_narrow(combine(op, bf16_widen(memory), bf16_widen(value)));
-		else
-			memory = f16_narrow(combine(op, f16_widen(memory), f16_widen(value)));
-		memcpy(dst + i, &memory, 2);
-	}
-}
-
-static void add_f32(uint8_t *dst, const uint8_t *src, size_t bytes)
-{
-	uint32_t bits;
-	size_t i;
-
-	for (i = 0; i < bytes; i += 4) {
-		memcpy(&bits, src + i, 4);
-		t3_nmc_add_f32(dst + i, bits);
+	for (i = 0; i < bytes; i += size) {
+		memcpy(&memory, dst + i, size);
+		memcpy(&value, src + i, size);
+		memory = combine(op, memory, value, order);
+		memcpy(dst + i, &memory, size);
+		memory = 0;
 	}
 }
 
 void t3_nmc_apply_narrow(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes)
 {
-	if (dtype == T3_DTYPE_F32 && op == T3_OP_ADD)
-		add_f32(dst, src, bytes);
-	else if (dtype == T3_DTYPE_I32)
-		apply32(combine_i32, op, dst, src, bytes);
-	else if (dtype == T3_DTYPE_F32)
-		apply32(combine_f32, op, dst, src, bytes);
+	const struct type *type = &types[dtype];
+	uint64_t order = type->is_signed ? top_bit(type) : 0;
+
+	if (type->is_float)
+		t3_nmc_apply_float(dtype, op, dst, src, bytes);
+	else if (type->size == 1)
+		apply_integer(1, op, order, dst, src, bytes);
+	else if (type->size == 4)
+		apply_integer(4, op, order, dst, src, bytes);
 	else
-		apply16(dtype == T3_DTYPE_BF16, op, dst, src, bytes);
+		apply_integer(8, op, order, dst, src, bytes);
 }
 
 /* `bytes` is a multiple of the element size. dst and src may overlap: a guest chooses both. */
@@ -235,29 +122,34 @@ void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_
 	}
 }
 
-static uint32_t identity(uint32_t dtype, uint32_t op)
+static uint64_t identity(uint32_t dtype, uint32_t op)
 {
-	static const uint32_t infinity[T3_DTYPE_COUNT] = {
-		[T3_DTYPE_F32] = 0x7f800000u,
-		[T3_DTYPE_F16] = 0x7c00u,
-		[T3_DTYPE_BF16] = 0x7f80u,
-	};
-	static const uint32_t sign[T3_DTYPE_COUNT] = {
-		[T3_DTYPE_F32] = 0x80000000u,
-		[T3_DTYPE_F16] = 0x8000u,
-		[T3_DTYPE_BF16] = 0x8000u,
-	};
+	const struct type *type = &types[dtype];
+	uint64_t all = top_bit(type) | (top_bit(type) - 1);
+	uint64_t least = type->is_float ? type->infinity | top_bit(type) : top_bit(type);
+	uint64_t most = type->is_float ? type->infinity : top_bit(type) - 1;
 
-	if (op == T3_OP_STORE || op == T3_OP_ADD)
+	if (!type->is_signed) {
+		least = 0;
+		most = all;
+	}
+	switch (op) {
+	case T3_OP_MIN:
+		return most;
+	case T3_OP_MAX:
+		return least;
+	case T3_OP_AND:
+		return all;
+	case T3_OP_MUL:
+		return type->is_float ? type->one : 1;
+	default:
 		return 0;
-	if (dtype == T3_DTYPE_I32)
-		return op == T3_OP_MIN ? 0x7fffffffu : 0x80000000u;
-	return infinity[dtype] | (op == T3_OP_MAX ? sign[dtype] : 0);
+	}
 }
 
 void t3_nmc_identity(uint32_t dtype, uint32_t op, void *dst, size_t bytes)
 {
-	uint32_t value = identity(dtype, op);
+	uint64_t value = identity(dtype, op);
 	uint32_t size = t3_dtype_size(dtype);
 	size_t i;
 

@@ -19,7 +19,8 @@ static inline float32x4_t combine(uint32_t op, float32x4_t a, float32x4_t b)
 {
 	float32x4_t result = op == T3_OP_ADD   ? vaddq_f32(a, b)
 			     : op == T3_OP_MIN ? vminq_f32(a, b)
-					       : vmaxq_f32(a, b);
+			     : op == T3_OP_MAX ? vmaxq_f32(a, b)
+					       : vmulq_f32(a, b);
 
 	return vbslq_f32(vceqq_f32(result, result), result,
 			 vreinterpretq_f32_u32(vdupq_n_u32(CANONICAL_NAN)));
@@ -30,14 +31,92 @@ static inline uint8x16_t combine_f32(uint32_t op, uint8x16_t a, uint8x16_t b)
 	return vreinterpretq_u8_f32(combine(op, vreinterpretq_f32_u8(a), vreinterpretq_f32_u8(b)));
 }
 
+static inline uint8x16_t combine_f64(uint32_t op, uint8x16_t a, uint8x16_t b)
+{
+	float64x2_t x = vreinterpretq_f64_u8(a), y = vreinterpretq_f64_u8(b);
+	float64x2_t result = op == T3_OP_ADD   ? vaddq_f64(x, y)
+			     : op == T3_OP_MIN ? vminq_f64(x, y)
+			     : op == T3_OP_MAX ? vmaxq_f64(x, y)
+					       : vmulq_f64(x, y);
+
+	return vreinterpretq_u8_f64(vbslq_f64(vceqq_f64(result, result), result,
+					      vreinterpretq_f64_u64(vdupq_n_u64(T3_F64_NAN))));
+}
+
+/* -------------------------------------------------------------------- integers */
+
+static inline uint8x16_t combine_u8(uint32_t op, uint8x16_t a, uint8x16_t b)
+{
+	if (op == T3_OP_ADD)
+		return vaddq_u8(a, b);
+	if (op == T3_OP_MUL)
+		return vmulq_u8(a, b);
+	return op == T3_OP_MIN ? vminq_u8(a, b) : vmaxq_u8(a, b);
+}
+
+static inline uint8x16_t combine_u32(uint32_t op, uint8x16_t a, uint8x16_t b)
+{
+	uint32x4_t x = vreinterpretq_u32_u8(a), y = vreinterpretq_u32_u8(b);
+
+	return vreinterpretq_u8_u32(op == T3_OP_ADD   ? vaddq_u32(x, y)
+				    : op == T3_OP_MUL ? vmulq_u32(x, y)
+				    : op == T3_OP_MIN ? vminq_u32(x, y)
+						      : vmaxq_u32(x, y));
+}
+
+static inline uint64x2_t multiply_longs(uint64x2_t x, uint64x2_t y)
+{
+	uint64x2_t result = vdupq_n_u64(vgetq_lane_u64(x, 0) * vgetq_lane_u64(y, 0));
+
+	return vsetq_lane_u64(vgetq_lane_u64(x, 1) * vgetq_lane_u64(y, 1), result, 1);
+}
+
+static inline uint8x16_t combine_u64(uint32_t op, uint8x16_t a, uint8x16_t b)
+{
+	uint64x2_t x = vreinterpretq_u64_u8(a), y = vreinterpretq_u64_u8(b);
+	uint64x2_t less = vcltq_u64(x, y);
+
+	return vreinterpretq_u8_u64(op == T3_OP_ADD   ? vaddq_u64(x, y)
+				    : op == T3_OP_MUL ? multiply_longs(x, y)
+				    : op == T3_OP_MIN ? vbslq_u64(less, x, y)
+						      : vbslq_u64(less, y, x));
+}
+
+/* Sums and products wrap, so they are those of unsigned integers. */
+static inline uint8x16_t combine_i8(uint32_t op, uint8x16_t a, uint8x16_t b)
+{
+	int8x16_t x = vreinterpretq_s8_u8(a), y = vreinterpretq_s8_u8(b);
+
+	if (op == T3_OP_ADD || op == T3_OP_MUL)
+		return combine_u8(op, a, b);
+	return vreinterpretq_u8_s8(op == T3_OP_MIN ? vminq_s8(x, y) : vmaxq_s8(x, y));
+}
+
 static inline uint8x16_t combine_i32(uint32_t op, uint8x16_t a, uint8x16_t b)
 {
 	int32x4_t x = vreinterpretq_s32_u8(a), y = vreinterpretq_s32_u8(b);
 
-	if (op == T3_OP_ADD) /* without a sign, because it wraps */
-		return vreinterpretq_u8_u32(
-			vaddq_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+	if (op == T3_OP_ADD || op == T3_OP_MUL)
+		return combine_u32(op, a, b);
 	return vreinterpretq_u8_s32(op == T3_OP_MIN ? vminq_s32(x, y) : vmaxq_s32(x, y));
+}
+
+static inline uint8x16_t combine_i64(uint32_t op, uint8x16_t a, uint8x16_t b)
+{
+	int64x2_t x = vreinterpretq_s64_u8(a), y = vreinterpretq_s64_u8(b);
+	uint64x2_t less = vcltq_s64(x, y);
+
+	if (op == T3_OP_ADD || op == T3_OP_MUL)
+		return combine_u64(op, a, b);
+	return vreinterpretq_u8_s64(op == T3_OP_MIN ? vbslq_s64(less, x, y)
+						    : vbslq_s64(less, y, x));
+}
+
+static inline uint8x16_t combine_bits(uint32_t op, uint8x16_t a, uint8x16_t b)
+{
+	if (op == T3_OP_AND)
+		return vandq_u8(a, b);
+	return op == T3_OP_OR ? vorrq_u8(a, b) : veorq_u8(a, b);
 }
 
 /* ------------------------------------------------------------ 16 bits, widened */
@@ -114,8 +193,23 @@ static inline __attribute__((always_inline)) size_t loops(combiner *each, uint32
 		return loop(each, T3_OP_ADD, dst, src, bytes);
 	case T3_OP_MIN:
 		return loop(each, T3_OP_MIN, dst, src, bytes);
-	default:
+	case T3_OP_MAX:
 		return loop(each, T3_OP_MAX, dst, src, bytes);
+	default:
+		return loop(each, T3_OP_MUL, dst, src, bytes);
+	}
+}
+
+/* Bits are the same in each type. */
+static size_t bitwise(uint32_t op, uint8_t *dst, const uint8_t *src, size_t bytes)
+{
+	switch (op) {
+	case T3_OP_AND:
+		return loop(combine_bits, T3_OP_AND, dst, src, bytes);
+	case T3_OP_OR:
+		return loop(combine_bits, T3_OP_OR, dst, src, bytes);
+	default:
+		return loop(combine_bits, T3_OP_XOR, dst, src, bytes);
 	}
 }
 
@@ -127,9 +221,23 @@ size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_
 
 	if (bytes < STEP || (ahead && ahead < STEP))
 		return 0;
+	if (1u << op & T3_OPS_BITWISE)
+		return bitwise(op, dst, src, bytes);
 	switch (dtype) {
+	case T3_DTYPE_I8:
+		return loops(combine_i8, op, dst, src, bytes);
+	case T3_DTYPE_U8:
+		return loops(combine_u8, op, dst, src, bytes);
 	case T3_DTYPE_I32:
 		return loops(combine_i32, op, dst, src, bytes);
+	case T3_DTYPE_U32:
+		return loops(combine_u32, op, dst, src, bytes);
+	case T3_DTYPE_I64:
+		return loops(combine_i64, op, dst, src, bytes);
+	case T3_DTYPE_U64:
+		return loops(combine_u64, op, dst, src, bytes);
+	case T3_DTYPE_F64:
+		return loops(combine_f64, op, dst, src, bytes);
 	case T3_DTYPE_F32:
 		return loops(combine_f32, op, dst, src, bytes);
 	case T3_DTYPE_F16:

@@ -40,16 +40,108 @@ WIDE static inline __m256 add(__m256 a, __m256 b)
 	return _mm256_blendv_ps(sum, bits(0x7fc00000), _mm256_cmp_ps(sum, sum, _CMP_UNORD_Q));
 }
 
-WIDE static inline __m256 combine(uint32_t op, __m256 a, __m256 b)
+WIDE static inline __m256 multiply(__m256 a, __m256 b)
 {
-	return op == T3_OP_ADD ? add(a, b) : pick(a, b, op == T3_OP_MIN);
+	__m256 product = _mm256_mul_ps(a, b);
+
+	return _mm256_blendv_ps(product, bits(0x7fc00000),
+				_mm256_cmp_ps(product, product, _CMP_UNORD_Q));
 }
 
-WIDE static inline __m256i combine_i32(uint32_t op, __m256i a, __m256i b)
+WIDE static inline __m256 combine(uint32_t op, __m256 a, __m256 b)
 {
 	if (op == T3_OP_ADD)
-		return _mm256_add_epi32(a, b);
-	return op == T3_OP_MIN ? _mm256_min_epi32(a, b) : _mm256_max_epi32(a, b);
+		return add(a, b);
+	return op == T3_OP_MUL ? multiply(a, b) : pick(a, b, op == T3_OP_MIN);
+}
+
+WIDE static inline __m256d pick_f64(__m256d a, __m256d b, bool want_less)
+{
+	__m256d result = want_less ? _mm256_min_pd(a, b) : _mm256_max_pd(a, b);
+	__m256d same = want_less ? _mm256_or_pd(a, b) : _mm256_and_pd(a, b);
+	__m256d sum = _mm256_add_pd(a, b);
+
+	result = _mm256_blendv_pd(result, same, _mm256_cmp_pd(a, b, _CMP_EQ_OQ));
+	return _mm256_blendv_pd(result, sum, _mm256_cmp_pd(a, b, _CMP_UNORD_Q));
+}
+
+WIDE static inline __m256i combine_f64(uint32_t op, __m256i x, __m256i y)
+{
+	__m256d nan = _mm256_castsi256_pd(_mm256_set1_epi64x((long long)T3_F64_NAN));
+	__m256d a = _mm256_castsi256_pd(x), b = _mm256_castsi256_pd(y);
+	__m256d result = op == T3_OP_ADD   ? _mm256_add_pd(a, b)
+			 : op == T3_OP_MUL ? _mm256_mul_pd(a, b)
+					   : pick_f64(a, b, op == T3_OP_MIN);
+
+	return _mm256_castpd_si256(
+		_mm256_blendv_pd(result, nan, _mm256_cmp_pd(result, result, _CMP_UNORD_Q)));
+}
+
+/* -------------------------------------------------------------------- integers */
+
+WIDE static inline __m256i add_integers(uint32_t size, __m256i a, __m256i b)
+{
+	if (size == 1)
+		return _mm256_add_epi8(a, b);
+	return size == 4 ? _mm256_add_epi32(a, b) : _mm256_add_epi64(a, b);
+}
+
+/* Where a is less than b, all bits. With `order` in each lane the signed comparison is the type's. */
+WIDE static inline __m256i less(uint32_t size, __m256i order, __m256i a, __m256i b)
+{
+	__m256i x = _mm256_xor_si256(a, order), y = _mm256_xor_si256(b, order);
+
+	if (size == 1)
+		return _mm256_cmpgt_epi8(y, x);
+	return size == 4 ? _mm256_cmpgt_epi32(y, x) : _mm256_cmpgt_epi64(y, x);
+}
+
+/* Bytes: those at even places and those at odd ones, each in a lane of 16 bits. */
+WIDE static inline __m256i multiply_bytes(__m256i a, __m256i b)
+{
+	__m256i even = _mm256_mullo_epi16(a, b);
+	__m256i odd = _mm256_mullo_epi16(_mm256_srli_epi16(a, 8), _mm256_srli_epi16(b, 8));
+
+	return _mm256_or_si256(_mm256_slli_epi16(odd, 8),
+			       _mm256_and_si256(even, _mm256_set1_epi16(0xff)));
+}
+
+/* Modulo 2^64 the product of both upper halves is nothing. */
+WIDE static inline __m256i multiply_longs(__m256i a, __m256i b)
+{
+	__m256i cross = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(a, 32), b),
+					 _mm256_mul_epu32(a, _mm256_srli_epi64(b, 32)));
+
+	return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(cross, 32));
+}
+
+WIDE static inline __m256i multiply_integers(uint32_t size, __m256i a, __m256i b)
+{
+	if (size == 1)
+		return multiply_bytes(a, b);
+	return size == 4 ? _mm256_mullo_epi32(a, b) : multiply_longs(a, b);
+}
+
+/* `order`: 0 for signed integers, else their top bits. */
+WIDE static inline __m256i combine_integers(uint32_t size, __m256i order, uint32_t op, __m256i a,
+					    __m256i b)
+{
+	switch (op) {
+	case T3_OP_ADD:
+		return add_integers(size, a, b);
+	case T3_OP_MIN:
+		return _mm256_blendv_epi8(b, a, less(size, order, a, b));
+	case T3_OP_MAX:
+		return _mm256_blendv_epi8(a, b, less(size, order, a, b));
+	case T3_OP_AND:
+		return _mm256_and_si256(a, b);
+	case T3_OP_OR:
+		return _mm256_or_si256(a, b);
+	case T3_OP_XOR:
+		return _mm256_xor_si256(a, b);
+	default:
+		return multiply_integers(size, a, b);
+	}
 }
 
 /* ------------------------------------------------------------ 16 bits, widened */
@@ -138,8 +230,20 @@ WIDE static inline __m256i combine_f16(uint32_t op, __m256i a, __m256i b)
 WIDE static inline __m256i step(uint32_t dtype, uint32_t op, __m256i a, __m256i b)
 {
 	switch (dtype) {
+	case T3_DTYPE_I8:
+		return combine_integers(1, _mm256_setzero_si256(), op, a, b);
+	case T3_DTYPE_U8:
+		return combine_integers(1, _mm256_set1_epi8(INT8_MIN), op, a, b);
 	case T3_DTYPE_I32:
-		return combine_i32(op, a, b);
+		return combine_integers(4, _mm256_setzero_si256(), op, a, b);
+	case T3_DTYPE_U32:
+		return combine_integers(4, _mm256_set1_epi32(INT32_MIN), op, a, b);
+	case T3_DTYPE_I64:
+		return combine_integers(8, _mm256_setzero_si256(), op, a, b);
+	case T3_DTYPE_U64:
+		return combine_integers(8, _mm256_set1_epi64x(INT64_MIN), op, a, b);
+	case T3_DTYPE_F64:
+		return combine_f64(op, a, b);
 	case T3_DTYPE_F32:
 		return _mm256_castps_si256(
 			combine(op, _mm256_castsi256_ps(a), _mm256_castsi256_ps(b)));
@@ -175,8 +279,23 @@ WIDE static inline __attribute__((always_inline)) size_t loops(uint32_t dtype, u
 		return loop(dtype, T3_OP_ADD, dst, src, bytes);
 	case T3_OP_MIN:
 		return loop(dtype, T3_OP_MIN, dst, src, bytes);
-	default:
+	case T3_OP_MAX:
 		return loop(dtype, T3_OP_MAX, dst, src, bytes);
+	default:
+		return loop(dtype, T3_OP_MUL, dst, src, bytes);
+	}
+}
+
+/* Bits are the same in each type. */
+WIDE static size_t apply_bitwise(uint32_t op, uint8_t *dst, const uint8_t *src, size_t bytes)
+{
+	switch (op) {
+	case T3_OP_AND:
+		return loop(T3_DTYPE_U64, T3_OP_AND, dst, src, bytes);
+	case T3_OP_OR:
+		return loop(T3_DTYPE_U64, T3_OP_OR, dst, src, bytes);
+	default:
+		return loop(T3_DTYPE_U64, T3_OP_XOR, dst, src, bytes);
 	}
 }
 
@@ -184,11 +303,25 @@ WIDE static inline __attribute__((always_inline)) size_t loops(uint32_t dtype, u
 WIDE static size_t apply(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes)
 {
+	if (1u << op & T3_OPS_BITWISE)
+		return apply_bitwise(op, dst, src, bytes);
 	switch (dtype) {
+	case T3_DTYPE_I8:
+		return loops(T3_DTYPE_I8, op, dst, src, bytes);
+	case T3_DTYPE_U8:
+		return loops(T3_DTYPE_U8, op, dst, src, bytes);
 	case T3_DTYPE_I32:
 		return loops(T3_DTYPE_I32, op, dst, src, bytes);
+	case T3_DTYPE_U32:
+		return loops(T3_DTYPE_U32, op, dst, src, bytes);
+	case T3_DTYPE_I64:
+		return loops(T3_DTYPE_I64, op, dst, src, bytes);
+	case T3_DTYPE_U64:
+		return loops(T3_DTYPE_U64, op, dst, src, bytes);
 	case T3_DTYPE_F32:
 		return loops(T3_DTYPE_F32, op, dst, src, bytes);
+	case T3_DTYPE_F64:
+		return loops(T3_DTYPE_F64, op, dst, src, bytes);
 	case T3_DTYPE_F16:
 		return loops(T3_DTYPE_F16, op, dst, src, bytes);
 	default:

@@ -97,10 +97,12 @@ static uint32_t bad_field(const struct t3_dev *dev, const struct t3_descriptor *
 	form = &forms[d->opcode];
 	if (d->flags & ~T3_DESC_FLAG_IRQ)
 		return AT(flags);
-	if (d->op >= form->ops || (d->dtype < form->dtypes && !t3_nmc_allowed(d->dtype, d->op)))
+	if (d->op >= form->ops || !t3_computes_ops(dev, 1u << d->op))
 		return AT(op);
-	if (d->dtype >= form->dtypes)
+	if (d->dtype >= form->dtypes || !t3_computes(dev, d->dtype, T3_OP_STORE))
 		return AT(dtype);
+	if (!t3_computes(dev, d->dtype, d->op))
+		return AT(op);
 	if (bad_kind(&form->src, d->src_kind))
 		return AT(src_kind);
 	if (bad_kind(&form->dst, d->dst_kind))

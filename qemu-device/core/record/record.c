@@ -94,6 +94,7 @@ static void announce(struct t3_port *port)
 	t3_rec_number(r, config->guest_inject);
 	t3_rec_number(r, config->keys);
 	t3_rec_number(r, config->reset_generations);
+	t3_rec_number(r, config->without_caps);
 	t3_rec_flush(r);
 	t3_record_end(r, 0, 0);
 }

@@ -28,7 +28,7 @@ uint32_t t3_key_set(struct t3_space *space, const struct t3_cmd_key_set *cmd)
 	if (!dev->fabric)
 		return T3_ADMIN_NO_ROUTE;
 	if (!cmd->rank_mask || (uint64_t)cmd->rank_mask >> dev->fabric->config.ranks ||
-	    cmd->op_mask >> T3_OP_COUNT || !cmd->op_mask || !cmd->segment_mask ||
+	    !t3_computes_ops(dev, cmd->op_mask) || !cmd->segment_mask ||
 	    !(cmd->key[0] | cmd->key[1] | cmd->key[2] | cmd->key[3]))
 		return T3_ADMIN_BAD_VALUE;
 	memset(import, 0, sizeof(*import));

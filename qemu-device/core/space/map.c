@@ -2,14 +2,14 @@
 /* SEG_MAP, SEG_UNMAP and SEG_STAGING: checks them and maps segments. SPEC.md sections 3, 7. */
 #include "space/space_private.h"
 
-static uint32_t check_values(const struct t3_cmd_seg_map *cmd)
+static uint32_t check_values(const struct t3_dev *dev, const struct t3_cmd_seg_map *cmd)
 {
 	bool sends = cmd->kind == T3_SEG_REMOTE || cmd->kind == T3_SEG_DMA;
 
 	if (cmd->kind < T3_SEG_LOCAL || cmd->kind > T3_SEG_DMA || cmd->init > T3_INIT_IDENTITY ||
 	    cmd->mbz[0] || cmd->mbz[1] || cmd->mbz[2])
 		return T3_ADMIN_BAD_VALUE;
-	if (!t3_nmc_allowed(cmd->dtype, cmd->op) || !t3_nmc_allowed(cmd->dtype, cmd->target_op))
+	if (!t3_computes(dev, cmd->dtype, cmd->op) || !t3_computes(dev, cmd->dtype, cmd->target_op))
 		return T3_ADMIN_BAD_VALUE;
 	if (cmd->kind == T3_SEG_REMOTE && (cmd->op || cmd->init))
 		return T3_ADMIN_BAD_VALUE;
@@ -134,7 +134,7 @@ uint32_t t3_segment_insert(struct t3_space *space, const struct t3_cmd_seg_map *
 
 	if (cmd->segment >= T3_SPACE_SEGMENTS)
 		return T3_ADMIN_BAD_INDEX;
-	status = check_values(cmd);
+	status = check_values(dev, cmd);
 	if (status == T3_ADMIN_OK)
 		status = check_geometry(cmd);
 	if (status != T3_ADMIN_OK)

@@ -13,12 +13,14 @@ static bool is_whole(uint32_t bytes, uint32_t element)
 
 static bool well_formed(const struct t3_link *link, const struct t3_packet *packet)
 {
+	const struct t3_dev *dev = link->fabric->dev[link->dst];
+
 	if (packet->src_rank != link->src || packet->dst_rank != link->dst || packet->mbz ||
 	    packet->reserved || packet->reserved2)
 		return false;
 	switch (packet->type) {
 	case T3_PKT_UPDATE:
-		return t3_nmc_allowed(packet->dtype, packet->op) && packet->length &&
+		return t3_computes(dev, packet->dtype, packet->op) && packet->length &&
 		       packet->length <= T3_PACKET_PAYLOAD &&
 		       is_whole(packet->length, t3_dtype_size(packet->dtype));
 	case T3_PKT_ARM_QUERY:

@@ -268,6 +268,13 @@ void t3_key_answered(struct t3_space *space, const struct t3_packet *packet, uin
 /* ROUTE_CLEAR, or the space ends: no answer is waited for. True: the target may have the key. */
 bool t3_key_forget(struct t3_route *route);
 
+/*
+ * computes.c. Does the device have the op for the type? Any values; without a device: does any? Is
+ * the mask of ops not 0, and does it have each of them for some type?
+ */
+bool t3_computes(const struct t3_dev *dev, uint32_t dtype, uint32_t op);
+bool t3_computes_ops(const struct t3_dev *dev, uint32_t mask);
+
 /* map.c. Return t3_admin_status. */
 uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
 uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_staging *cmd);

@@ -201,7 +201,7 @@ void t3_notify_event(struct t3_space *space);
 /* The number of elements that an update reduces into memory. */
 static inline uint64_t t3_update_elements(const struct t3_segment *segment, uint64_t bytes)
 {
-	return segment->op == T3_OP_STORE ? 0 : bytes >> (segment->esize >> 1); /* 1, 2 or 4 */
+	return segment->op == T3_OP_STORE ? 0 : bytes >> __builtin_ctz(segment->esize);
 }
 
 #endif /* T3_CORE_SPACE_PRIVATE_H */

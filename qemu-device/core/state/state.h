@@ -12,7 +12,7 @@
 #include "space/space_private.h"
 
 /* All counters are saved: another number of them is another version. */
-#define T3_STATE_VERSION   (5u << 16 | T3_COUNTER_COUNT)
+#define T3_STATE_VERSION   (6u << 16 | T3_COUNTER_COUNT)
 #define T3_STATE_MAGIC_DEV 0x56443354u /* "T3DV" */
 #define T3_STATE_MAGIC_FAB 0x42463354u /* "T3FB" */
 #define T3_STATE_END	   0x444e4533u /* "3END" */
@@ -47,12 +47,12 @@ T3_STATE_SIZE(t3_space, 10128); /* recent, recent_at: a cache */
 T3_STATE_SIZE(t3_entry, 64);	/* busy: within a store; apart: unused */
 T3_STATE_SIZE(t3_lane, 160);	/* counts are added before a state is saved; the rest is derived */
 T3_STATE_SIZE(t3_tracker, 32);	/* recent: where to look first */
-T3_STATE_SIZE(t3_dev, 256 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_spaces, 10352 + T3_STATE_COUNTERS); /* ops; slots: what is placed */
+T3_STATE_SIZE(t3_dev, 264 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_spaces, 10360 + T3_STATE_COUNTERS); /* ops; slots: what is placed */
 /* ops; bounce: within a step; work: settled; order: derived */
-T3_STATE_SIZE(t3_queues, 29552 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_gangs, 31608 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_front, 31872 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_queues, 29560 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_gangs, 31616 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_front, 31880 + T3_STATE_COUNTERS);
 #endif
 
 struct t3_stream {

@@ -31,6 +31,7 @@ static void visit_config(struct t3_stream *s, const struct t3_dev *dev)
 	t3_stream_same(s, dev->config.guest_inject, "guest-inject differs");
 	t3_stream_same(s, dev->config.keys, "keys differs");
 	t3_stream_same(s, dev->config.reset_generations, "reset-generations differs");
+	t3_stream_same(s, dev->config.without_caps, "without-caps differs");
 	t3_stream_same(s, fabric->topology, "the fabric's topology differs");
 	t3_stream_same(s, fabric->ranks, "the fabric's number of ranks differs");
 	t3_stream_same(s, dev->rank, "rank differs");

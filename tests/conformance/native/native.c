@@ -405,6 +405,7 @@ static bool make(struct conf_host *n, uint32_t entries, uint32_t ways)
 		.tracker_ways = ways,
 		.guest_inject = rank < RING,
 		.keys = T3_KEYS_NODE,
+		.without_caps = rank < RING ? 0 : T3_CAPS_OPTIONAL,
 	};
 
 	n->dev = t3_dev_new(&config, n->memory, &host_ops, n);

@@ -355,8 +355,8 @@ static const struct deviation bad_segment_staging[] = {
 
 static const struct deviation bad_grant_export[] = {
 	BAD(drm_t3_grant_export, op_mask, 0, EINVAL),
-	BAD(drm_t3_grant_export, op_mask, 1u << 4 | 1, EINVAL),
-	BAD(drm_t3_grant_export, op_mask, 1u << 4, EINVAL),
+	BAD(drm_t3_grant_export, op_mask, 1u << 8 | 1, EINVAL),
+	BAD(drm_t3_grant_export, op_mask, 1u << 8, EINVAL),
 	BAD(drm_t3_grant_export, op_mask, 1u << 31 | 1, EINVAL),
 	BAD(drm_t3_grant_export, op_mask, ~0u, EINVAL),
 	BAD(drm_t3_grant_export, segment_mask, 0, EINVAL),
@@ -389,7 +389,7 @@ static const struct deviation bad_grant_release[] = {
 
 static const struct deviation bad_key_export[] = {
 	BAD(drm_t3_key_export, op_mask, 0, EINVAL),
-	BAD(drm_t3_key_export, op_mask, 0x10, EINVAL),
+	BAD(drm_t3_key_export, op_mask, 0x100, EINVAL),
 	BAD(drm_t3_key_export, segment_mask, 0, EINVAL),
 	BAD(drm_t3_key_export, space, 0, ENOENT),
 	BAD(drm_t3_key_export, space, NO_HANDLE, ENOENT),
@@ -399,7 +399,7 @@ static const struct deviation bad_key_import[] = {
 	BAD(drm_t3_key_import, key.fabric_id, 0, EXDEV),
 	BAD(drm_t3_key_import, key.segment_mask, 0, EINVAL),
 	BAD(drm_t3_key_import, key.op_mask, 0, EINVAL),
-	BAD(drm_t3_key_import, key.op_mask, 0x10, EINVAL),
+	BAD(drm_t3_key_import, key.op_mask, 0x100, EINVAL),
 	BAD(drm_t3_key_import, key.rank, 0, EHOSTUNREACH), /* the source's own */
 	BAD(drm_t3_key_import, key.rank, 32, EINVAL),
 	BAD(drm_t3_key_import, key.space, 1024, EINVAL),

@@ -190,6 +190,7 @@ void host_new_device(struct host *host, uint32_t rank)
 		.guest_inject = d->guest_inject,
 		.keys = host->config.keys,
 		.reset_generations = d->reset_generations,
+		.without_caps = d->without_caps,
 	};
 
 	d->dev = t3_dev_new(&config, d->memory, &dev_ops, d);

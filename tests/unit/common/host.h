@@ -71,6 +71,7 @@ struct host_dev {
 	struct host *host;
 	uint32_t rank;
 	bool guest_inject, reset_generations; /* its properties */
+	uint32_t without_caps;
 	uint64_t memory_size;
 	uint8_t *memory;
 	uint8_t *shadow; /* if set: gets what the core reports as dirty */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gemm.h"
 #include "hostile.h"
+#include "ref.h"
 
 #define FREE_START 0x280000u /* memory that no well-formed space uses */
 
@@ -61,8 +62,8 @@ static size_t make_create(struct hostile *m, void *out)
 static size_t make_map(struct hostile *m, void *out)
 {
 	uint32_t kind = number(m, 4), dtype = number(m, T3_DTYPE_COUNT), rows = number(m, 9);
-	uint32_t size = dtype < 2 ? 4 : dtype < T3_DTYPE_U8 ? 2 : 1, bytes = size * number(m, 40);
-	uint32_t ops = size == 1 ? 1 : T3_OP_COUNT;
+	uint32_t size = dtype < T3_DTYPE_COUNT ? ref_size(dtype) : 1, bytes = size * number(m, 40);
+	uint32_t ops = T3_OP_COUNT;
 	struct t3_cmd_seg_map cmd = {
 		.space = space_of(m),
 		.segment = number(m, 8),

@@ -79,7 +79,7 @@ int ring_value(uint32_t rank, uint32_t chunk, uint32_t row, uint32_t col, uint32
 	return (int)((rank * 7 + chunk * 5 + row * 3 + col + epoch) % 17) - 4;
 }
 
-static uint32_t element(const struct ring *ring, uint32_t rank, uint32_t chunk, uint32_t row,
+static uint64_t element(const struct ring *ring, uint32_t rank, uint32_t chunk, uint32_t row,
 			uint32_t col, uint32_t epoch)
 {
 	return ref_small(ring->dtype, ring_value(rank, chunk, row, col, epoch));
@@ -104,7 +104,7 @@ static void stage_chunk(const struct ring *ring, uint32_t rank, uint32_t chunk, 
 
 	for (row = 0; row < ring->rows; row++)
 		for (col = 0; col < ring->row_bytes; col += size) {
-			uint32_t value = element(ring, rank, chunk, row, col, epoch);
+			uint64_t value = element(ring, rank, chunk, row, col, epoch);
 
 			memcpy(slot + row * ring->pitch + col, &value, size);
 		}
@@ -154,7 +154,8 @@ void ring_expect_state(const struct ring *ring, uint32_t state, uint32_t epoch)
 static void expect_sum(const struct ring *ring, uint32_t chunk, uint32_t row, uint32_t col,
 		       uint32_t epoch)
 {
-	uint32_t size = ref_size(ring->dtype), got = 0, r;
+	uint32_t size = ref_size(ring->dtype), r;
+	uint64_t got = 0;
 	int sum = 0;
 
 	for (r = 0; r < ring->host->ranks; r++)

@@ -17,27 +17,30 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return host_random(&state);
 }
 
-static bool is_float(uint32_t dtype)
+/* Does a float's result depend on the order, but for small values? */
+static bool rounds(uint32_t dtype, uint32_t op)
 {
-	return dtype == T3_DTYPE_F32 || dtype == T3_DTYPE_F16 || dtype == T3_DTYPE_BF16;
+	return ref_is_float(dtype) && (op == T3_OP_ADD || op == T3_OP_MUL);
 }
 
-static uint32_t draw(uint32_t dtype, bool exact, uint64_t bits)
+static uint64_t draw(uint32_t dtype, bool exact, uint64_t bits)
 {
-	static const uint32_t odd[T3_DTYPE_COUNT][4] = {
+	static const uint64_t odd[T3_DTYPE_COUNT][4] = {
 		[T3_DTYPE_F32] = { 0x7f800000, 0xff800000, 0x7f812345, 0x80000000 },
 		[T3_DTYPE_F16] = { 0x7c00, 0xfc00, 0x7d55, 0x8000 },
 		[T3_DTYPE_BF16] = { 0x7f80, 0xff80, 0x7f91, 0x8000 },
+		[T3_DTYPE_F64] = { 0x7ff0000000000000, 0xfff0000000000000, 0x7ff0000012345678,
+				   0x8000000000000000 },
 	};
 
-	if (is_float(dtype) && bits % 61 == 0)
+	if (ref_is_float(dtype) && bits % 61 == 0)
 		return odd[dtype][bits >> 32 & 3];
 	if (exact)
 		return ref_small(dtype, (int)(bits >> 32 & 0xffff) % 3 - 1);
-	return (uint32_t)(bits >> 16) & (0xffffffff >> (32 - 8 * ref_size(dtype)));
+	return bits >> (64 - 8 * ref_size(dtype));
 }
 
-uint32_t scene_value(const struct scene *scene, const struct scene_segment *segment, uint32_t epoch,
+uint64_t scene_value(const struct scene *scene, const struct scene_segment *segment, uint32_t epoch,
 		     uint32_t k, uint32_t row, uint32_t col)
 {
 	uint64_t place = (uint64_t)(segment - scene->segment) << 40 | (uint64_t)epoch << 32;
@@ -79,7 +82,7 @@ static uint32_t draw_op(struct scene *scene, uint32_t dtype)
 {
 	uint32_t op = below(scene, T3_OP_COUNT);
 
-	return ref_size(dtype) == 1 ? T3_OP_STORE : op;
+	return ref_has(dtype, op) ? op : T3_OP_ADD;
 }
 
 /* Set tiles, pitch and place. The caller has set segment, rows and row_bytes. */
@@ -92,7 +95,7 @@ static void place(struct scene *scene, struct scene_segment *s)
 	s->map.tile_row_bytes = size * (1 + below(scene, elements));
 	s->map.pitch = s->map.row_bytes + size * below(scene, 5);
 	s->map.offset = *bytes + size * below(scene, 8);
-	*bytes = ((uint32_t)s->map.offset + s->map.rows * s->map.pitch + 3) & ~3u;
+	*bytes = ((uint32_t)s->map.offset + s->map.rows * s->map.pitch + 7) & ~7u;
 	s->tiles_x = (elements * size + s->map.tile_row_bytes - 1) / s->map.tile_row_bytes;
 	s->tiles = s->tiles_x * ((s->map.rows + s->map.tile_rows - 1) / s->map.tile_rows);
 	s->map.counter_base = *records + below(scene, 3);
@@ -117,7 +120,7 @@ static struct scene_segment draw_final(struct scene *scene)
 	s.many = s.map.op != T3_OP_STORE && below(scene, 8) == 0;
 	s.map.rows = 1 + below(scene, s.many ? 2 : 6);
 	s.map.row_bytes = ref_size(s.map.dtype) * (1 + below(scene, s.many ? 6 : 14));
-	s.exact = is_float(s.map.dtype) && s.map.op == T3_OP_ADD;
+	s.exact = rounds(s.map.dtype, s.map.op);
 	return s;
 }
 
@@ -170,7 +173,7 @@ static void add_source(struct scene *scene, int target, uint32_t rank, uint32_t 
 		s->map.op = (uint8_t)draw_op(scene, s->map.dtype);
 		s->map.init = (uint8_t)below(scene, 2);
 		s->map.block_tiles = below(scene, 2) ? below(scene, 9) : 0;
-		s->exact |= is_float(s->map.dtype) && s->map.op == T3_OP_ADD;
+		s->exact |= rounds(s->map.dtype, s->map.op);
 		s->local = s->map.op == T3_OP_STORE ? 0 : below(scene, 3);
 	}
 	place(scene, s);
@@ -263,11 +266,11 @@ static uint8_t *element(struct scene *scene, uint32_t epoch, const struct scene_
 }
 
 /* The contribution of source `s` to an element of its target, if `s` covers it. */
-static uint32_t from_source(struct scene *scene, const struct scene_segment *s, uint32_t epoch,
-			    const struct scene_segment *t, uint32_t value, uint32_t row,
+static uint64_t from_source(struct scene *scene, const struct scene_segment *s, uint32_t epoch,
+			    const struct scene_segment *t, uint64_t value, uint32_t row,
 			    uint32_t col)
 {
-	uint32_t sent = 0;
+	uint64_t sent = 0;
 
 	if (row - s->map.target_row >= s->map.rows || col - s->map.target_col >= s->map.row_bytes)
 		return value;
@@ -284,7 +287,8 @@ static void compute_element(struct scene *scene, uint32_t epoch, uint32_t index,
 			    uint32_t col)
 {
 	const struct scene_segment *t = &scene->segment[index];
-	uint32_t size = ref_size(t->map.dtype), value = 0, i;
+	uint32_t size = ref_size(t->map.dtype), i;
+	uint64_t value = 0;
 
 	if (t->map.init == T3_INIT_IDENTITY)
 		value = ref_identity(t->map.dtype, t->map.op);
@@ -331,7 +335,7 @@ static void before_all(struct scene *scene)
 
 		for (row = 0; row < s->map.rows; row++)
 			for (col = 0; col < s->map.row_bytes; col += size) {
-				uint32_t value = scene_value(scene, s, 0, 0, row, col);
+				uint64_t value = scene_value(scene, s, 0, 0, row, col);
 
 				memcpy(element(scene, 0, s, row, col), &value, size);
 			}

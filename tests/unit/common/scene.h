@@ -48,7 +48,7 @@ struct scene {
 /* Draws the scene, computes the model, and makes spaces, grants and segments. */
 void scene_make(struct scene *scene, struct host *host, uint64_t seed);
 /* Contribution k to the element at (row, byte col) of a segment. */
-uint32_t scene_value(const struct scene *scene, const struct scene_segment *segment, uint32_t epoch,
+uint64_t scene_value(const struct scene *scene, const struct scene_segment *segment, uint32_t epoch,
 		     uint32_t k, uint32_t row, uint32_t col);
 uint32_t scene_fan_out(const struct scene_segment *segment); /* routes */
 void scene_expect_buffer(struct scene *scene, uint32_t rank, uint32_t epoch);

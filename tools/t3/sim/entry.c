@@ -114,6 +114,7 @@ static void read_config(struct replay *replay, struct t3_dev_config *config)
 	config->guest_inject = small_number(replay);
 	config->keys = small_number(replay);
 	config->reset_generations = small_number(replay);
+	config->without_caps = small_number(replay);
 	memset(replay->context.last[replay->entry.device->slot], 0,
 	       sizeof(replay->context.last[0]));
 }
