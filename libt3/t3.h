@@ -567,7 +567,7 @@ struct t3_matrix {
 };
 
 /*
- * C = A * B in one dtype, of at least 2 bytes. C has rows x columns, A rows x depth, B depth x
+ * C = A * B in I32, F32, F16 or BF16. C has rows x columns, A rows x depth, B depth x
  * columns. With a space, c.buffer is NULL, and c.offset and c.pitch are in the space. Each element
  * of C is then one update of the segment at its place. The fields after dtype give the order in
  * which C is made. They never change its bits. 0 takes the default. See struct drm_t3_gemm.

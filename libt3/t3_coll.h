@@ -166,8 +166,8 @@ struct t3_plan_desc {
 	uint32_t collective; /* enum t3_collective */
 	uint32_t algorithm;  /* enum t3_algorithm */
 	uint64_t count;	     /* elements of the whole, 1 .. 2^40 */
-	uint32_t dtype;	     /* enum drm_t3_dtype; reductions: not U8, I8 */
-	uint32_t op;	     /* reductions: DRM_T3_OP_ADD, MIN, MAX; else 0 */
+	uint32_t dtype;	     /* enum drm_t3_dtype */
+	uint32_t op;	     /* reductions: DRM_T3_OP_ADD .. MUL, that dtype has; else 0 */
 	uint32_t root;	     /* BROADCAST: a rank; else 0 */
 	uint32_t path;	     /* enum t3_path, of t3_plan_put() */
 	uint32_t columns;    /* of a matrix, at most 16 MiB; 0: an array */
@@ -188,7 +188,7 @@ struct t3_plan_desc {
  * differ, or their nodes do not fit HIERARCHICAL. -EFBIG: its chunks need more tiles (2^20), more
  * segments (64) or longer rows than a space has. -EHOSTUNREACH: the algorithm needs a link that does
  * not exist. Also those of t3_buffer_create(), t3_space_create(), the mappings and
- * t3_grant_export().
+ * t3_grant_export(): -EOPNOTSUPP, if a device lacks the DRM_T3_FEATURE_* of dtype or op.
  * Errors after which only a destroy is possible: -ETIMEDOUT. -EPIPE: a rank has ended. -EPROTO: a
  * rank is in another call or has another protocol version. -EFBIG: RLIMIT_FSIZE is below the memory
  * that the ranks share.

@@ -43,7 +43,7 @@ USAGE = {
     "selftest": ["--timeout 0", "--timeout 3601", "--timeout"],
     "reset": ["", "-d 0 --all", "--yes", "--all --flr"],
     "dump": ["one two", "--all file", "file --free"],
-    "perf": ["--collective x", "--dtype i8", "--dtype u8", "--min 3", "--min 2G", "--max 2G", "--max 1025M", "--max 1KB", "--max K",
+    "perf": ["--collective x", "--dtype i16", "--dtype f8", "--min 3", "--min 2G", "--max 2G", "--max 1025M", "--max 1KB", "--max K",
              "--min 2K --max 1K", "--algorithm x", "--algorithm ring,", "--algorithm ring,ring,ring,ring,ring",
              "--algorithm ring --collective barrier", "--iters 0", "--warmup -1", "--timeout 0", "more",
              "--devices 1", "--devices 1,1", "--devices 1,", "--devices ,1", "--devices 1,x", "--devices 1,256",

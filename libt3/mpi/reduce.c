@@ -9,13 +9,14 @@ bool coll_t3_reduce_job(coll_t3_module_t *m, enum coll_t3_call call, const void 
 	*job = (struct coll_t3_job){
 		.call = call,
 		.collective = T3_ALL_REDUCE,
-		.element = 4,
 		.count = (uint64_t)count,
 		.in = sbuf == MPI_IN_PLACE ? rbuf : sbuf,
 		.out = rbuf,
 	};
-	if (coll_t3_reduction(type, op, &job->dtype, &job->op))
+	if (coll_t3_reduction(type, op, &job->dtype, &job->op)) {
+		job->element = t3_dtype_bytes(job->dtype);
 		return true;
+	}
 	coll_t3_pass(m, call, "devices have no such type or operation");
 	return false;
 }

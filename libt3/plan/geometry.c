@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plan/layout.h"
+#include "space/space.h"
 
 #define ROW_MAX	   (1u << 24) /* of a segment */
 #define TILE_MAX   (1u << 20)
@@ -16,15 +17,13 @@ static bool reduces(const struct t3_plan_desc *d)
 
 static const char *wrong_op(const struct t3_plan_desc *d)
 {
-	uint32_t size = t3_dtype_bytes(d->dtype);
-
-	if (!size)
+	if (!t3_dtype_bytes(d->dtype))
 		return "no such dtype";
 	if (!reduces(d))
 		return d->op ? "op is for reductions; 0 for others" : NULL;
-	if (d->op < DRM_T3_OP_ADD || d->op > DRM_T3_OP_MAX)
-		return "op of a reduction is ADD, MIN or MAX";
-	return size == 1 ? "a dtype of bytes cannot be reduced" : NULL;
+	if (d->op < DRM_T3_OP_ADD || d->op > DRM_T3_OP_MUL)
+		return "op of a reduction is ADD, MIN, MAX, AND, OR, XOR or MUL";
+	return t3_dtype_has(d->dtype, d->op) ? NULL : "a dtype of floats has no AND, OR and XOR";
 }
 
 static const char *wrong_tile(const struct t3_plan_desc *d)

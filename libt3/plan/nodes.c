@@ -54,7 +54,10 @@ static uint32_t after(uint32_t i, uint32_t n)
 /* Whether the bits of a result depend on the order of the updates. */
 static bool is_ordered(const struct t3_plan_desc *d)
 {
-	return d->op == DRM_T3_OP_ADD && d->dtype != DRM_T3_I32;
+	bool is_float = d->dtype == DRM_T3_F32 || d->dtype == DRM_T3_F16 ||
+			d->dtype == DRM_T3_BF16 || d->dtype == DRM_T3_F64;
+
+	return is_float && (d->op == DRM_T3_OP_ADD || d->op == DRM_T3_OP_MUL);
 }
 
 static void find_way(const struct maker *m, uint32_t chunk, struct way *w)

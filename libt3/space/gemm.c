@@ -31,7 +31,7 @@ static struct drm_t3_operand operand(const struct t3_matrix *matrix, uint32_t ro
 /* Check the fields that the driver's struct does not have. */
 static bool desc_valid(const struct t3_gemm_desc *desc)
 {
-	return t3_dtype_bytes(desc->dtype) > 1 && desc->rows && desc->columns && desc->depth &&
+	return desc->dtype <= DRM_T3_BF16 && desc->rows && desc->columns && desc->depth &&
 	       desc->a.buffer && desc->b.buffer && !desc->space == !!desc->c.buffer;
 }
 

@@ -11,7 +11,12 @@
 uint32_t t3_dtype_bytes(uint32_t dtype)
 {
 	switch (dtype) {
+	case DRM_T3_I64:
+	case DRM_T3_U64:
+	case DRM_T3_F64:
+		return 8;
 	case DRM_T3_I32:
+	case DRM_T3_U32:
 	case DRM_T3_F32:
 		return 4;
 	case DRM_T3_F16:
@@ -25,19 +30,26 @@ uint32_t t3_dtype_bytes(uint32_t dtype)
 	}
 }
 
+bool t3_dtype_has(uint32_t dtype, uint32_t op)
+{
+	bool is_float = dtype == DRM_T3_F32 || dtype == DRM_T3_F16 || dtype == DRM_T3_BF16 ||
+			dtype == DRM_T3_F64;
+	bool bitwise = op == DRM_T3_OP_AND || op == DRM_T3_OP_OR || op == DRM_T3_OP_XOR;
+
+	return t3_dtype_bytes(dtype) && op <= DRM_T3_OP_MUL && !(is_float && bitwise);
+}
+
 /* desc->member is not what is allowed. */
 #define REFUSE(member, allowed) t3_refuse("t3_segment_desc", #member, desc->member, allowed)
 
 static int check_enums(const struct t3_segment_desc *desc)
 {
-	uint32_t size = t3_dtype_bytes(desc->dtype);
-
 	if (desc->segment >= T3_SEGMENTS)
 		return REFUSE(segment, "0 to 63");
-	if (!size)
+	if (!t3_dtype_bytes(desc->dtype))
 		return REFUSE(dtype, "enum drm_t3_dtype");
-	if (desc->op > (size == 1 ? DRM_T3_OP_STORE : DRM_T3_OP_MAX))
-		return REFUSE(op, "enum drm_t3_op; of U8 and I8 only STORE");
+	if (!t3_dtype_has(desc->dtype, desc->op))
+		return REFUSE(op, "enum drm_t3_op; of floats not AND, OR, XOR");
 	if (desc->init > DRM_T3_INIT_IDENTITY)
 		return REFUSE(init, "enum drm_t3_init");
 	if (desc->updates < 1 || desc->updates > MAX_UPDATES)

@@ -24,6 +24,9 @@ struct t3_space {
 	struct t3_check *check;	 /* the checker's data; NULL without a checker */
 };
 
+/* geometry.c: whether elements of dtype have the op, on any device. Any values. */
+bool t3_dtype_has(uint32_t dtype, uint32_t op);
+
 /* The call of the program that makes stores. */
 struct t3_caller {
 	const char *what; /* "t3_store_tile()" */

@@ -97,7 +97,7 @@ static void expect_t3(const char *call, unsigned long long before, int wanted)
 
 /* ---------------------------------------------------------------------- data */
 
-enum kind { I32, U32, F32, F64 };
+enum kind { I8, U8, I32, U32, I64, U64, F32, F64 };
 
 struct type {
 	const char *name;
@@ -120,19 +120,24 @@ static int64_t raw(int of, uint64_t i)
 	return (int32_t)(x >> 24);
 }
 
+static size_t bytes_of(enum kind kind)
+{
+	return kind <= U8 ? 1 : kind == I64 || kind == U64 || kind == F64 ? 8 : 4;
+}
+
 static void set(void *buf, enum kind kind, uint64_t at, int64_t value)
 {
+	if (kind == I64 || kind == U64)
+		value = (int64_t)((uint64_t)value * 0x100000003u);
 	switch (kind) {
-	case I32:
-	case U32:
-		((int32_t *)buf)[at] = (int32_t)value;
-		break;
 	case F32:
-		((float *)buf)[at] = (float)value / 1000;
+		((float *)buf)[at] = (float)value / 1e9f;
 		break;
 	case F64:
-		((double *)buf)[at] = (double)value / 1000;
+		((double *)buf)[at] = (double)value / 1e9;
 		break;
+	default: /* little-endian: the low bytes */
+		memcpy((char *)buf + at * bytes_of(kind), &value, bytes_of(kind));
 	}
 }
 
@@ -146,46 +151,82 @@ static void fill(void *buf, enum kind kind, uint64_t count, int of)
 
 static double as_double(const void *buf, enum kind kind, uint64_t at)
 {
-	switch (kind) {
-	case I32:
-		return ((const int32_t *)buf)[at];
-	case U32:
-		return ((const uint32_t *)buf)[at];
-	case F32:
-		return (double)((const float *)buf)[at];
+	return kind == F32 ? (double)((const float *)buf)[at] : ((const double *)buf)[at];
+}
+
+/* An integer's bits, with the sign or zeros above them. */
+static uint64_t as_bits(const void *buf, enum kind kind, uint64_t at)
+{
+	uint64_t bits = 0, size = bytes_of(kind);
+
+	memcpy(&bits, (const char *)buf + at * size, size);
+	if ((kind == I8 || kind == I32) && bits >> (8 * size - 1))
+		bits |= UINT64_MAX << (8 * size - 1);
+	return bits;
+}
+
+static uint64_t combine(uint64_t a, uint64_t b, enum kind kind, char code)
+{
+	int less = kind == U64 ? a < b : (int64_t)a < (int64_t)b;
+
+	switch (code) {
+	case '+':
+		return a + b;
+	case '*':
+		return a * b;
+	case '&':
+		return a & b;
+	case '|':
+		return a | b;
+	case '^':
+		return a ^ b;
 	default:
-		return ((const double *)buf)[at];
+		return less == (code == '<') ? a : b;
 	}
 }
 
-static double better(char code, double a, double b)
+static int right_integer(const void *got, uint64_t place, enum kind kind, char code, uint64_t at)
 {
-	return code == '<' ? fmin(a, b) : fmax(a, b);
+	uint64_t result = 0, one;
+	int r;
+
+	for (r = 0; r < ranks; r++) {
+		set(&one, kind, 0, raw(r, at));
+		result = r ? combine(result, as_bits(&one, kind, 0), kind, code)
+			   : as_bits(&one, kind, 0);
+	}
+	return !memcmp(&result, (const char *)got + place * bytes_of(kind), bytes_of(kind));
 }
 
 /* Whether element `at` of all ranks' reduction may be what got[place] is. */
 static int right(const void *got, uint64_t place, enum kind kind, char code, uint64_t at)
 {
-	double value[32] = { 0 }, sum = 0, size = 0, best, is = as_double(got, kind, place);
+	double unit = kind == F32 ? 0x1p-24 : 0x1p-53, value, result = 0, size = 0, is;
 	int64_t one[1];
-	uint32_t bits = 0;
 	int r;
 
+	if (kind < F32)
+		return right_integer(got, place, kind, code, at);
+	is = as_double(got, kind, place);
 	for (r = 0; r < ranks; r++) {
 		set(one, kind, 0, raw(r, at));
-		value[r] = as_double(one, kind, 0);
-		bits += (uint32_t)(int32_t)raw(r, at);
-		sum += value[r];
-		size += fabs(value[r]);
+		value = as_double(one, kind, 0);
+		size += fabs(value);
+		if (!r)
+			result = value;
+		else if (code == '+')
+			result += value;
+		else if (code == '*')
+			result *= value;
+		else
+			result = code == '<' ? fmin(result, value) : fmax(result, value);
 	}
-	for (best = value[0], r = 1; r < ranks && code != '+'; r++)
-		best = better(code, best, value[r]);
-	if (code != '+')
-		return is == best;
-	if (kind == I32 || kind == U32)
-		return ((const uint32_t *)got)[place] == bits;
-	/* Each of ranks - 1 additions rounds once, to half a unit in the last place. */
-	return fabs(is - sum) <= size * (ranks - 1) * (kind == F32 ? 0x1p-24 : 0x1p-53) * 1.01;
+	if (code == '<' || code == '>')
+		return is == result;
+	/* Each of ranks - 1 operations rounds once, to half a unit in the last place. */
+	if (code == '*')
+		return fabs(is - result) <= fabs(result) * (ranks - 1) * unit * 2.1;
+	return fabs(is - result) <= size * (ranks - 1) * unit * 1.01;
 }
 
 static int all_right(const void *got, enum kind kind, char code, uint64_t from, uint64_t count)
@@ -581,9 +622,8 @@ static void other_ops(uint64_t total)
 		good += out[i] == (int)i || out[i] == ranks - 1 + (int)i;
 	expect(good == total, "an operation of the program's", "wrong result");
 	MPI_Op_free(&own);
-	MPI_Allreduce(in, out, (int)total, MPI_INT, MPI_BOR, comm);
-	expect((out[0] & (ranks - 1)) == ranks - 1 || ranks & (ranks - 1), "MPI_BOR",
-	       "wrong result");
+	MPI_Allreduce(in, out, (int)total, MPI_INT, MPI_LOR, comm);
+	expect(out[1] == 1, "MPI_LOR", "wrong result");
 	MPI_Allreduce(in, out, 0, MPI_INT, MPI_SUM, comm);
 	expect_t3("allreduce", before, 0);
 	free(in);
@@ -592,30 +632,33 @@ static void other_ops(uint64_t total)
 
 /* ---------------------------------------------------------------------- communicators */
 
-static const struct op ops[] = { { "sum", MPI_SUM, '+' },
-				 { "min", MPI_MIN, '<' },
-				 { "max", MPI_MAX, '>' } };
+static const struct op ops[] = { { "sum", MPI_SUM, '+' },   { "min", MPI_MIN, '<' },
+				 { "max", MPI_MAX, '>' },   { "prod", MPI_PROD, '*' },
+				 { "band", MPI_BAND, '&' }, { "bor", MPI_BOR, '|' },
+				 { "bxor", MPI_BXOR, '^' } };
 
 static void types_and_ops(uint64_t total)
 {
 	const struct type types[] = {
-		{ "MPI_INT", MPI_INT, I32, 4 },		  { "MPI_FLOAT", MPI_FLOAT, F32, 4 },
-		{ "MPI_UNSIGNED", MPI_UNSIGNED, U32, 4 }, { "MPI_INTEGER", MPI_INTEGER, I32, 4 },
-		{ "MPI_REAL", MPI_REAL, F32, 4 },	  { "MPI_DOUBLE", MPI_DOUBLE, F64, 8 },
+		{ "MPI_INT", MPI_INT, I32, 4 },
+		{ "MPI_FLOAT", MPI_FLOAT, F32, 4 },
+		{ "MPI_DOUBLE", MPI_DOUBLE, F64, 8 },
+		{ "MPI_UNSIGNED", MPI_UNSIGNED, U32, 4 },
+		{ "MPI_LONG", MPI_LONG, I64, 8 },
+		{ "MPI_UNSIGNED_LONG", MPI_UNSIGNED_LONG, U64, 8 },
+		{ "MPI_INT8_T", MPI_INT8_T, I8, 1 },
+		{ "MPI_UINT8_T", MPI_UINT8_T, U8, 1 },
+		{ "MPI_INTEGER", MPI_INTEGER, I32, 4 },
+		{ "MPI_REAL", MPI_REAL, F32, 4 },
+		{ "MPI_DOUBLE_PRECISION", MPI_DOUBLE_PRECISION, F64, 8 },
+		{ "MPI_INT64_T", MPI_INT64_T, I64, 8 },
 	};
-	size_t t, o;
-	int can;
+	size_t t, o, count = sizeof(ops) / sizeof(*ops);
 
-	for (t = 0; t < sizeof(types) / sizeof(*types); t++) {
-		/* The first two are the device's own types. Another handle is one of these, or none. */
-		for (o = 0; o < (t < 2			? sizeof(ops) / sizeof(*ops)
-				 : types[t].kind == U32 ? 2
-							: 1);
-		     o++) {
-			can = types[t].kind != F64 && (types[t].kind != U32 || ops[o].code == '+');
-			reductions(&types[t], &ops[o], total, can);
-		}
-	}
+	/* The first eight are types of the device. Another handle is one of these. */
+	for (t = 0; t < sizeof(types) / sizeof(*types); t++)
+		for (o = 0; o < (t < 8 ? types[t].kind < F32 ? count : 4 : 1); o++)
+			reductions(&types[t], &ops[o], total, 1);
 }
 
 static const struct type floats = { "MPI_FLOAT", MPI_FLOAT, F32, 4 };

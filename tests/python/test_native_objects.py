@@ -334,12 +334,14 @@ def test_a_mistake_is_no_interruption():
 
 @pytest.mark.parametrize("name, kind", [
     ("float32", t3.Dtype.F32), ("f16", t3.Dtype.F16), ("BF16", t3.Dtype.BF16),
-    (np.int32, t3.Dtype.I32), (np.dtype("int8"), t3.Dtype.I8), (t3.Dtype.U8, t3.Dtype.U8)])
+    (np.int32, t3.Dtype.I32), (np.dtype("int8"), t3.Dtype.I8), (t3.Dtype.U8, t3.Dtype.U8),
+    (float, t3.Dtype.F64), ("u64", t3.Dtype.U64), (np.int64, t3.Dtype.I64),
+    ("uint32", t3.Dtype.U32)])
 def test_names_of_element_types(name, kind):
     assert dtypes.dtype_of(name) is kind
 
 
-@pytest.mark.parametrize("name", ["float64", "complex64", "uint16", "words"])
+@pytest.mark.parametrize("name", ["float128", "complex64", "uint16", "words"])
 def test_other_types_are_refused(name):
     with pytest.raises(TypeError):
         dtypes.dtype_of(name)
@@ -391,5 +393,5 @@ def test_a_segment_out_of_range_names_its_fields(change):
 
 
 def test_words_that_are_no_choice_list_the_choices():
-    with pytest.raises(ValueError, match="store, add, min, max"):
-        t3.Segment(0, 1, 1, op="mul").tiles
+    with pytest.raises(ValueError, match="store, add, min, max, and, or, xor, mul"):
+        t3.Segment(0, 1, 1, op="sub").tiles

@@ -2,6 +2,7 @@
 /* libt3: the places of tiles, checked against a walk over every element. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -120,10 +121,10 @@ TEST("the check knows each limit")
 	assert_int_equal(t3_desc_check(NULL), -EINVAL);
 	ACCEPTED(segment, 63);
 	REFUSED(segment, 64);
-	ACCEPTED(op, DRM_T3_OP_MAX);
-	REFUSED(op, DRM_T3_OP_MAX + 1);
+	ACCEPTED(op, DRM_T3_OP_MUL);
+	REFUSED(op, DRM_T3_OP_MUL + 1);
 	ACCEPTED(dtype, DRM_T3_BF16);
-	REFUSED(dtype, DRM_T3_I8 + 1);
+	REFUSED(dtype, DRM_T3_F64 + 1);
 	REFUSED(dtype, UINT32_MAX);
 	REFUSED(init, 2);
 	REFUSED(updates, 0);
@@ -147,8 +148,7 @@ TEST("the check knows each limit")
 	REFUSED(offset, UINT64_MAX - 3);
 }
 
-/* Any numbers: the check must not overflow. */
-TEST("bytes are only stored")
+TEST("bytes have each op, and any place")
 {
 	struct t3_segment_desc desc = plain;
 
@@ -157,13 +157,56 @@ TEST("bytes are only stored")
 		desc.row_bytes = 43;
 		desc.pitch = 47;
 		desc.tile_row_bytes = 7;
-		desc.op = DRM_T3_OP_STORE;
-		assert_int_equal(t3_desc_check(&desc), 0);
-		for (desc.op = DRM_T3_OP_ADD; desc.op <= DRM_T3_OP_MAX; desc.op++)
-			assert_int_equal(t3_desc_check(&desc), -EINVAL);
+		for (desc.op = DRM_T3_OP_STORE; desc.op <= DRM_T3_OP_MUL; desc.op++)
+			assert_int_equal(t3_desc_check(&desc), 0);
 	}
 }
 
+TEST("only integers have bitwise ops")
+{
+	static const bool is_float[] = {
+		[DRM_T3_F32] = true, [DRM_T3_F16] = true, [DRM_T3_BF16] = true, [DRM_T3_F64] = true
+	};
+	struct t3_segment_desc desc = plain;
+
+	desc.row_bytes = desc.tile_row_bytes = desc.pitch = 64;
+	for (desc.dtype = 0; desc.dtype <= DRM_T3_F64; desc.dtype++)
+		for (desc.op = 0; desc.op <= DRM_T3_OP_MUL; desc.op++) {
+			bool bits = desc.op >= DRM_T3_OP_AND && desc.op <= DRM_T3_OP_XOR;
+
+			assert_int_equal(t3_desc_check(&desc),
+					 bits && is_float[desc.dtype] ? -EINVAL : 0);
+		}
+}
+
+TEST("elements of eight bytes are whole")
+{
+	static const uint32_t dtypes[] = { DRM_T3_I64, DRM_T3_U64, DRM_T3_F64 };
+	struct t3_segment_desc good = plain, desc;
+	size_t i;
+
+	good.offset = 64;
+	good.row_bytes = good.pitch = 48;
+	good.tile_row_bytes = 16;
+	for (i = 0; i < 3; i++) {
+		good.dtype = dtypes[i];
+		assert_int_equal(t3_desc_check(&good), 0);
+		desc = good;
+		desc.offset = 68;
+		assert_int_equal(t3_desc_check(&desc), -EINVAL);
+		desc = good;
+		desc.row_bytes = 44;
+		assert_int_equal(t3_desc_check(&desc), -EINVAL);
+		desc = good;
+		desc.pitch = 52;
+		assert_int_equal(t3_desc_check(&desc), -EINVAL);
+		desc = good;
+		desc.tile_row_bytes = 12;
+		assert_int_equal(t3_desc_check(&desc), -EINVAL);
+	}
+}
+
+/* Any numbers: the check must not overflow. */
 TEST("a tile holds at most a mebibyte")
 {
 	struct t3_segment_desc desc = plain;
@@ -189,6 +232,10 @@ TEST("each type has its size")
 	assert_int_equal(t3_dtype_bytes(DRM_T3_BF16), 2);
 	assert_int_equal(t3_dtype_bytes(DRM_T3_U8), 1);
 	assert_int_equal(t3_dtype_bytes(DRM_T3_I8), 1);
-	assert_int_equal(t3_dtype_bytes(DRM_T3_I8 + 1), 0);
+	assert_int_equal(t3_dtype_bytes(DRM_T3_U32), 4);
+	assert_int_equal(t3_dtype_bytes(DRM_T3_I64), 8);
+	assert_int_equal(t3_dtype_bytes(DRM_T3_U64), 8);
+	assert_int_equal(t3_dtype_bytes(DRM_T3_F64), 8);
+	assert_int_equal(t3_dtype_bytes(DRM_T3_F64 + 1), 0);
 	assert_int_equal(t3_dtype_bytes(UINT32_MAX), 0);
 }

@@ -495,7 +495,7 @@ static const struct bad_desc {
 #member, offsetof(struct t3_segment_desc, member),           \
 			sizeof(((struct t3_segment_desc *)0)->member), wrong \
 	}
-	DESC(segment, 64),	 DESC(dtype, 6),	  DESC(op, 4),
+	DESC(segment, 64),	 DESC(dtype, 10),	  DESC(op, 8),
 	DESC(init, 2),		 DESC(updates, 0),	  DESC(updates, 65),
 	DESC(offset, 2),	 DESC(offset, ~3ull),	  DESC(row_bytes, 0),
 	DESC(row_bytes, 66),	 DESC(pitch, 60),	  DESC(pitch, 66),

@@ -16,7 +16,10 @@ struct args {
 	struct cmd_common common;
 };
 
-static const uint32_t dtypes[] = { DRM_T3_I32, DRM_T3_F32, DRM_T3_F16, DRM_T3_BF16, DRM_T3_U8 };
+static const uint32_t dtypes[] = {
+	DRM_T3_I32, DRM_T3_F32, DRM_T3_F16, DRM_T3_BF16, DRM_T3_U8,
+	DRM_T3_I8,  DRM_T3_U32, DRM_T3_I64, DRM_T3_U64,	 DRM_T3_F64,
+};
 
 static enum perf_collective read_collective(struct argp_state *state, const char *text)
 {
@@ -63,7 +66,9 @@ static uint32_t read_dtype(struct argp_state *state, const char *text)
 	for (i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
 		if (!strcmp(text, t3_dtype_name(dtypes[i])))
 			return dtypes[i];
-	argp_error(state, "--dtype must be i32, f32, f16, bf16 or u8; got '%s'", text);
+	argp_error(state,
+		   "--dtype must be i32, f32, f16, bf16, u8, i8, u32, i64, u64 or f64; got '%s'",
+		   text);
 	return 0;
 }
 
@@ -71,9 +76,6 @@ static void check(struct argp_state *state, const struct perf_config *cfg)
 {
 	if (cfg->min > cfg->max)
 		argp_error(state, "--min must be at most --max");
-	if (cfg->dtype == DRM_T3_U8 &&
-	    (cfg->collective == PERF_ALL_REDUCE || cfg->collective == PERF_REDUCE_SCATTER))
-		argp_error(state, "--dtype u8 is not for reductions");
 	if (cfg->collective == PERF_BARRIER &&
 	    (cfg->algorithms > 1 || cfg->algorithm[0] != T3_ALGORITHM_AUTO))
 		argp_error(state, "--algorithm is not for a barrier");
@@ -142,7 +144,7 @@ int cmd_perf(int argc, char **argv)
 		  "one after the other (auto)",
 		  0 },
 		{ "dtype", 't', "TYPE", 0,
-		  "i32, f32, f16, bf16 or u8 (f32); u8 without a reduction", 0 },
+		  "i32, f32, f16, bf16, u8, i8, u32, i64, u64 or f64 (f32)", 0 },
 		{ "min", 'b', "SIZE", 0, "the least array, 4 to 1G bytes (1K)", 0 },
 		{ "max", 'e', "SIZE", 0, "the largest; each is 4 times the one before (1M)", 0 },
 		{ "iters", 'n', "N", 0, "measured calls of each size, up to 100000 (10)", 0 },

@@ -161,8 +161,8 @@ class Comm(Resource):
         """Make a plan, which can run again and again. All ranks call this with the same arguments.
 
         `collective` is "reduce_scatter", "all_gather", "all_reduce", "all_to_all" or "broadcast",
-        `shape` the elements, or (rows, columns), of the whole. Options: op ("add", "min", "max"),
-        root, algorithm ("auto", "ring", "direct" and the others of t3.Algorithm), path ("auto",
+        `shape` the elements, or (rows, columns), of the whole. Options: op ("add", "min", "max",
+        "and", "or", "xor", "mul"), root, algorithm ("auto", "ring", "direct" and the others of t3.Algorithm), path ("auto",
         "store", "doorbell") and tile, the columns or (rows, columns) of a tracked tile.
         """
         from t3.plan import Plan, plan_desc  # pylint: disable=import-outside-toplevel

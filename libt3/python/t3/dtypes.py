@@ -9,6 +9,9 @@ F32      float32
 F16      float16
 BF16     uint16           ml_dtypes.bfloat16, which is used where it is installed
 U8, I8   uint8, int8
+U32      uint32
+I64, U64 int64, uint64
+F64      float64
 ======== ================ ==========================================================
 """
 
@@ -27,8 +30,10 @@ DtypeLike = Union[Dtype, str, type, "np.dtype[Any]"]
 OpLike = Union[Op, str]
 
 NAMES = {"int32": Dtype.I32, "float32": Dtype.F32, "float16": Dtype.F16, "bfloat16": Dtype.BF16,
-         "uint8": Dtype.U8, "int8": Dtype.I8}
-SIZES = {Dtype.I32: 4, Dtype.F32: 4, Dtype.F16: 2, Dtype.BF16: 2, Dtype.U8: 1, Dtype.I8: 1}
+         "uint8": Dtype.U8, "int8": Dtype.I8, "uint32": Dtype.U32, "int64": Dtype.I64,
+         "uint64": Dtype.U64, "float64": Dtype.F64}
+SIZES = {Dtype.I32: 4, Dtype.F32: 4, Dtype.F16: 2, Dtype.BF16: 2, Dtype.U8: 1, Dtype.I8: 1,
+         Dtype.U32: 4, Dtype.I64: 8, Dtype.U64: 8, Dtype.F64: 8}
 
 
 def dtype_of(kind: DtypeLike) -> Dtype:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from t3 import _waits, dtypes, errors
 from t3._library import ffi, lib, text_by
-from t3._names import Op, Progress, SpaceState
+from t3._names import Feature, Op, Progress, SpaceState
 from t3._resource import Handle, Resource
 from t3.records import Fault, SegmentStats, TileStats
 from t3.segment import Segment, Target
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from t3.buffer import Buffer
     from t3.device import Device
 
-ALL_OPS = tuple(Op)
+# Ops that not every device has, with their feature.
+NEWER_OPS = {Op.AND: Feature.BITWISE, Op.OR: Feature.BITWISE, Op.XOR: Feature.BITWISE,
+             Op.MUL: Feature.PRODUCT}
 
 
 def mask_of(numbers: Iterable[int]) -> int:
@@ -154,6 +156,7 @@ class Space(BorrowedSpace):
         parent = device._live()
         self._own(Handle(out[0], lib.t3_space_destroy, (parent, buffer._live())))
         self._device = parent
+        self._maker = device
 
     # --- mappings
 
@@ -179,15 +182,20 @@ class Space(BorrowedSpace):
 
     # --- grants
 
-    def export_grant(self, segments: Iterable[int], ops: Iterable[Op] = ALL_OPS,
+    def _all_ops(self) -> tuple[Op, ...]:
+        features = self._maker.info.features
+        return tuple(op for op in Op if NEWER_OPS.get(op, features) & features)
+
+    def export_grant(self, segments: Iterable[int], ops: Iterable[Op] | None = None,
                      ranks: Iterable[int] = ()) -> tuple[int, int]:
         """(descriptor, number) of a grant: who has the descriptor may send to these segments.
 
-        Without ranks it is for any. Pass the descriptor to one peer, then close it.
+        Without ops it has all of the device, and without ranks it is for any. Pass the descriptor to one peer, then close it.
         """
         fd, number = ffi.new("int *"), ffi.new("uint32_t *")
         self._check(self._call(lib.t3_grant_export_to, mask_of(ranks), mask_of(segments),
-                               mask_of(ops), fd, number), "grant")
+                               mask_of(self._all_ops() if ops is None else ops), fd, number),
+                    "grant")
         return int(fd[0]), int(number[0])
 
     def import_grant(self, fd: int) -> Import:
@@ -196,12 +204,13 @@ class Space(BorrowedSpace):
         self._check(self._call(lib.t3_grant_import, fd, number, info), "import of a grant")
         return Import.of(number[0], info)
 
-    def export_key(self, segments: Iterable[int], ops: Iterable[Op] = ALL_OPS,
+    def export_key(self, segments: Iterable[int], ops: Iterable[Op] | None = None,
                    ranks: Iterable[int] = ()) -> tuple[bytes, int]:
         """(key, number) of a grant that can leave this machine. Keep the key secret."""
         key, number = ffi.new("struct t3_key *"), ffi.new("uint32_t *")
-        self._check(self._call(lib.t3_key_export, mask_of(ranks), mask_of(segments), mask_of(ops),
-                               key, number), "key")
+        self._check(self._call(lib.t3_key_export, mask_of(ranks), mask_of(segments),
+                               mask_of(self._all_ops() if ops is None else ops), key, number),
+                    "key")
         return bytes(ffi.buffer(key)), int(number[0])
 
     def import_key(self, key: bytes) -> Import:

@@ -4,15 +4,22 @@
 #include "common/numeric.h"
 #include "perf/data.h"
 
-#define VALUES 4u /* 0 .. 3: 32 ranks' sum is exact in each type */
+#define VALUES 4u /* 0 .. 3: 32 ranks' sum is at most 96, exact in each type */
 
 static uint32_t value_at(uint32_t rank, uint64_t index)
 {
 	return (uint32_t)((index + 3 * rank) % VALUES);
 }
 
-static uint32_t encode(uint32_t dtype, uint32_t value)
+static uint64_t encode(uint32_t dtype, uint32_t value)
 {
+	double real = value;
+	uint64_t bits;
+
+	if (dtype == DRM_T3_F64) {
+		memcpy(&bits, &real, sizeof(bits));
+		return bits;
+	}
 	if (dtype == DRM_T3_F32 || dtype == DRM_T3_F16 || dtype == DRM_T3_BF16)
 		return element_from_f32(dtype, (float)value);
 	return value;
@@ -20,7 +27,8 @@ static uint32_t encode(uint32_t dtype, uint32_t value)
 
 static void put(const struct perf_data *data, unsigned char *array, uint64_t index, uint32_t value)
 {
-	uint32_t bits = encode(data->dtype, value), size = t3_dtype_bytes(data->dtype);
+	uint32_t size = t3_dtype_bytes(data->dtype);
+	uint64_t bits = encode(data->dtype, value);
 
 	memcpy(array + index * size, &bits, size); /* little-endian */
 }
@@ -82,8 +90,8 @@ void perf_fill(const struct perf_data *data)
 
 bool perf_is_right(const struct perf_data *data)
 {
-	uint32_t size = t3_dtype_bytes(data->dtype), bits;
-	uint64_t i;
+	uint32_t size = t3_dtype_bytes(data->dtype);
+	uint64_t i, bits;
 
 	for (i = 0; i < output_count(data); i++) {
 		bits = encode(data->dtype, result_at(data, i));
