@@ -116,7 +116,7 @@ TEST("both paths give the same bytes in each type")
 {
 	uint32_t dtype, i;
 
-	for (dtype = DRM_T3_I32; dtype <= DRM_T3_I8; dtype++) {
+	for (dtype = DRM_T3_I32; dtype <= DRM_T3_F64; dtype++) {
 		for (i = 0; i < 2; i++)
 			run_local(dtype, both[i]);
 	}

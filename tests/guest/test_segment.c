@@ -17,11 +17,9 @@ TEST("wrong arguments of a local segment are refused")
 		SEG(kind, 0, EINVAL),
 		SEG(kind, 4, EINVAL),
 		SEG(kind, 257, EINVAL),
-		SEG(op, 4, EINVAL),
+		SEG(op, 8, EINVAL),
 		SEG(op, 257, EINVAL),
-		SEG_AS("op", dtype, DRM_T3_U8, EINVAL), /* op is ADD */
-		SEG_AS("op", dtype, DRM_T3_I8, EINVAL),
-		SEG(dtype, 6, EINVAL),
+		SEG(dtype, 10, EINVAL),
 		SEG(dtype, 256, EINVAL),
 		SEG(init, 2, EINVAL),
 		SEG(init, 256, EINVAL),
@@ -285,7 +283,7 @@ TEST("wrong arguments of a sender are refused")
 	static const struct deviation both[] = {
 		SEG(import, 0, ANY_ERROR),
 		SEG(import, 999, ENOENT),
-		SEG(target_op, 4, EINVAL),
+		SEG(target_op, 8, EINVAL),
 		SEG(target_op, 257, EINVAL),
 		SEG(target_segment, 64, EINVAL),
 		SEG(target_col, 2, EINVAL),
@@ -296,6 +294,7 @@ TEST("wrong arguments of a sender are refused")
 		SEG(dtype, DRM_T3_F32, ERANGE),
 		SEG(target_op, DRM_T3_OP_STORE, ERANGE),
 		SEG(target_op, DRM_T3_OP_MAX, ERANGE),
+		SEG(target_op, DRM_T3_OP_XOR, ERANGE),
 	};
 	static const struct deviation remote[] = {
 		SEG(op, DRM_T3_OP_ADD, EINVAL),
