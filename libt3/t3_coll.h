@@ -177,8 +177,17 @@ struct t3_plan_desc {
 	 */
 	uint32_t tile_rows;
 	uint32_t tile_columns;
-	uint32_t pad; /* 0 */
+	uint32_t flags; /* T3_PLAN_* */
 };
+
+/*
+ * Reductions of floats by ADD or MUL: each element of the result is ((x0 op x1) op x2) .. op xN-1,
+ * where xr is rank r's, rounded to the type after each step. So its bits depend on these N elements
+ * alone: not on count, columns, tiles, the algorithm, the nodes or the timing. Other reductions have
+ * such bits anyway. It takes about N / (N - 1) of the ring's time. For RING and DIRECT; AUTO takes
+ * one of these. For REDUCE_SCATTER and ALL_REDUCE alone.
+ */
+#define T3_PLAN_DETERMINISTIC (1u << 0)
 
 /*
  * Make a plan, which can run again and again. All ranks call this with the same desc, and create

@@ -55,7 +55,7 @@ static const struct field fields[] = {
 	FIELD(columns),
 	FIELD(tile_rows),
 	FIELD(tile_columns),
-	FIELD(pad),
+	FIELD(flags),
 };
 
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))

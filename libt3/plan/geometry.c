@@ -15,6 +15,25 @@ static bool reduces(const struct t3_plan_desc *d)
 	return d->collective == T3_REDUCE_SCATTER || d->collective == T3_ALL_REDUCE;
 }
 
+bool t3_plan_rounds(const struct t3_plan_desc *d)
+{
+	bool is_float = d->dtype == DRM_T3_F32 || d->dtype == DRM_T3_F16 ||
+			d->dtype == DRM_T3_BF16 || d->dtype == DRM_T3_F64;
+
+	return reduces(d) && is_float && (d->op == DRM_T3_OP_ADD || d->op == DRM_T3_OP_MUL);
+}
+
+static const char *wrong_flags(const struct t3_plan_desc *d)
+{
+	if (d->flags & ~T3_PLAN_DETERMINISTIC)
+		return "flags has an unknown one";
+	if (d->flags && !reduces(d))
+		return "flags DETERMINISTIC is for reductions; 0 for others";
+	if (d->flags && d->algorithm == T3_ALGORITHM_HIERARCHICAL)
+		return "flags DETERMINISTIC: the algorithm is RING or DIRECT, not HIERARCHICAL";
+	return NULL;
+}
+
 static const char *wrong_op(const struct t3_plan_desc *d)
 {
 	if (!t3_dtype_bytes(d->dtype))
@@ -54,8 +73,8 @@ static const char *wrong(const struct t3_plan_desc *d, uint32_t ranks)
 		return "the algorithm of an all-to-all is RING or DIRECT, not HIERARCHICAL";
 	if (d->collective == T3_BROADCAST ? d->root >= ranks : d->root)
 		return "root is a rank for a broadcast; 0 for others";
-	if (d->path > T3_PATH_DOORBELL || d->pad)
-		return "no such path, or pad is not 0";
+	if (d->path > T3_PATH_DOORBELL)
+		return "no such path";
 	if (!d->count || (d->columns && d->count % d->columns))
 		return "count is 0, or not whole rows of columns";
 	return NULL;
@@ -73,6 +92,8 @@ static const char *too_much(const struct t3_plan_desc *d)
 int t3_layout_check(const struct t3_plan_desc *desc, uint32_t ranks, const char **why)
 {
 	*why = wrong(desc, ranks);
+	if (!*why)
+		*why = wrong_flags(desc);
 	if (!*why)
 		*why = wrong_op(desc);
 	if (!*why)

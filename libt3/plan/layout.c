@@ -148,6 +148,8 @@ static int all_reduce(struct maker *m)
 
 static int make_segments(struct maker *m)
 {
+	if (m->chain)
+		return t3_plan_chain(m);
 	if (m->nodes)
 		return t3_plan_hierarchical(m);
 	switch (m->desc->collective) {
@@ -167,6 +169,8 @@ static int make_segments(struct maker *m)
 /* A bound of the block numbers. */
 static uint32_t blocks(const struct maker *m)
 {
+	if (m->chain)
+		return 2 * m->ranks;
 	if (m->nodes)
 		return t3_plan_hierarchical_blocks(m);
 	switch (m->desc->collective) {
@@ -196,6 +200,10 @@ static void make_order(struct maker *m)
 		l->produced = m->rank == m->desc->root;
 		break;
 	default:
+		if (m->chain) {
+			t3_plan_chain_order(m);
+			break;
+		}
 		if (m->nodes) {
 			t3_plan_hierarchical_order(m);
 			break;
@@ -231,6 +239,7 @@ int t3_layout_make(const struct t3_plan_desc *desc, uint32_t rank, uint32_t rank
 	if (ret)
 		return ret;
 	m.ring = desc->algorithm == T3_ALGORITHM_RING;
+	m.chain = desc->flags & T3_PLAN_DETERMINISTIC && t3_plan_rounds(desc);
 	memset(layout, 0, sizeof(*layout));
 	layout->rank = rank;
 	layout->ranks = ranks;

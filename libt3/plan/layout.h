@@ -103,6 +103,7 @@ struct maker {
 	const char *why;
 	uint32_t rank, ranks;
 	bool ring;
+	bool chain; /* in the order of the ranks */
 	const struct t3_hierarchy *nodes; /* NULL: not HIERARCHICAL */
 };
 
@@ -143,6 +144,12 @@ int t3_plan_add(struct maker *m, const struct block *b);
 
 /* Add all segments of an all-to-all. */
 int t3_plan_exchange(struct maker *m);
+
+/* Whether the bits of a result depend on the order of the updates. */
+bool t3_plan_rounds(const struct t3_plan_desc *desc);
+/* Add all segments of a reduction in the order of the ranks, and set the order of production. */
+int t3_plan_chain(struct maker *m);
+void t3_plan_chain_order(const struct maker *m);
 
 /* Add all segments of a HIERARCHICAL plan, give a bound of the block numbers, and set the order. */
 int t3_plan_hierarchical(struct maker *m);

@@ -51,15 +51,6 @@ static uint32_t after(uint32_t i, uint32_t n)
 	return (i + 1) % n;
 }
 
-/* Whether the bits of a result depend on the order of the updates. */
-static bool is_ordered(const struct t3_plan_desc *d)
-{
-	bool is_float = d->dtype == DRM_T3_F32 || d->dtype == DRM_T3_F16 ||
-			d->dtype == DRM_T3_BF16 || d->dtype == DRM_T3_F64;
-
-	return is_float && (d->op == DRM_T3_OP_ADD || d->op == DRM_T3_OP_MUL);
-}
-
 static void find_way(const struct maker *m, uint32_t chunk, struct way *w)
 {
 	const struct t3_hierarchy *h = m->nodes;
@@ -70,7 +61,7 @@ static void find_way(const struct maker *m, uint32_t chunk, struct way *w)
 	w->place = mine ? chunk : h->place[chunk];
 	w->first = my_node(m) == after(w->node, h->nodes);
 	w->home = my_node(m) == w->node;
-	w->around = is_ordered(m->desc) && !w->first;
+	w->around = t3_plan_rounds(m->desc) && !w->first;
 	w->start = w->around ? w->place : after(w->place, h->each);
 }
 

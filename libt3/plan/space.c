@@ -52,7 +52,8 @@ static uint32_t choose(const struct t3_comm *comm, const struct t3_plan_desc *de
 
 	if (comm->topology != TOPOLOGY_FULL)
 		return T3_ALGORITHM_RING;
-	if (desc->collective == T3_ALL_TO_ALL || t3_hierarchy_make(comm->node, comm->ranks, &nodes))
+	if (desc->collective == T3_ALL_TO_ALL || (desc->flags & T3_PLAN_DETERMINISTIC) ||
+	    t3_hierarchy_make(comm->node, comm->ranks, &nodes))
 		return T3_ALGORITHM_DIRECT;
 	return T3_ALGORITHM_HIERARCHICAL;
 }

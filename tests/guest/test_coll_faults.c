@@ -82,10 +82,10 @@ TEST("wrong arguments of a plan are refused")
 		desc = good;
 		desc.collective = i == 0 ? 0 : i == 1 ? 6 : good.collective;
 		desc.count = i == 2 ? 0 : good.count;
-		desc.dtype = i == 3 ? DRM_T3_U8 : i == 4 ? 6 : good.dtype;
+		desc.dtype = i == 3 ? 10 : i == 4 ? 255 : good.dtype;
 		desc.op = i == 5 ? 0 : good.op;
 		desc.path = i == 6 ? 3 : good.path;
-		desc.pad = i == 7;
+		desc.flags = (i == 7) << 1;
 		refuse(&coll, &desc, -EINVAL);
 	}
 	desc = good;

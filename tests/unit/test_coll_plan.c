@@ -2,8 +2,8 @@
 /*
  * Random plans of libt3 on native devices. The test maps what their layouts say. Each rank puts its
  * input in a random interleaving, by stores and doorbells. The results are compared with a plain
- * reference. Sums of a ring, and sums over nodes, are compared bit by bit, in their order. T3_SEEDS
- * and T3_SEED choose the seeds.
+ * reference. Sums of a ring, sums over nodes, and deterministic ones are compared bit by bit, in
+ * their order. T3_SEEDS and T3_SEED choose the seeds.
  */
 #include "host.h"
 #include "plan/layout.h"
@@ -27,9 +27,11 @@ struct run {
 	uint32_t ranks;
 	uint8_t node[T3_MAX_RANKS]; /* of HIERARCHICAL */
 	bool small;		    /* values whose sums are exact in any order */
+	bool near;		    /* floats of like size, whose sums and products round */
+	bool lossy;		    /* links lose, double, delay and change packets */
 	uint64_t random;
 	struct t3_layout layout[T3_MAX_RANKS];
-	uint32_t input[T3_MAX_RANKS][ELEMENTS]; /* by element of the whole */
+	uint64_t input[T3_MAX_RANKS][ELEMENTS]; /* by element of the whole */
 	uint32_t generation[T3_MAX_RANKS];
 	uint32_t doorbells[T3_MAX_RANKS]; /* chunks put by them, as a mask */
 	uint32_t stores;
@@ -156,13 +158,33 @@ static void set_up(void)
 
 /* ------------------------------------------------------------------ producing */
 
-static uint32_t value(void)
+/* From 1/16 to 8 or from -8 to -1/16. */
+static uint64_t near_one(uint64_t bits)
 {
-	uint32_t bits = (uint32_t)host_random(&run.random), size = ref_size(run.desc.dtype);
+	static const struct {
+		uint32_t fraction, bias;
+	} formats[T3_DTYPE_COUNT] = { [T3_DTYPE_F32] = { 23, 127 },
+				      [T3_DTYPE_F16] = { 10, 15 },
+				      [T3_DTYPE_BF16] = { 7, 127 },
+				      [T3_DTYPE_F64] = { 52, 1023 } };
+	uint32_t fraction = formats[run.desc.dtype].fraction;
+	uint64_t sign = (bits >> 63) << (8 * ref_size(run.desc.dtype) - 1);
+	uint64_t exponent = formats[run.desc.dtype].bias - 4 + (bits >> 60) % 7;
 
+	return sign | exponent << fraction | (bits & ((UINT64_C(1) << fraction) - 1));
+}
+
+static uint64_t value(void)
+{
+	uint64_t bits = host_random(&run.random);
+
+	if (run.near)
+		return near_one(bits);
+	if (run.small && run.desc.op == T3_OP_MUL)
+		return ref_small(run.desc.dtype, (int)(bits % 3) - 1);
 	if (run.small)
 		return ref_small(run.desc.dtype, (int)(bits % 7) - 3);
-	return size == 4 ? bits : bits & ((1u << 8 * size) - 1);
+	return bits >> (64 - 8 * ref_size(run.desc.dtype));
 }
 
 static void fill_inputs(void)
@@ -183,7 +205,7 @@ static void store(uint32_t rank, uint64_t element)
 
 	at = t3_layout_locate(l, element, &row, &col, &left);
 	assert_int_not_equal(at, T3_LAYOUT_NONE);
-	if (++run.stores % 32 == 0)
+	if (++run.stores % (run.lossy ? 6 : 32) == 0)
 		host_drain(run.host);
 	host_store(&run.host->dev[rank], SPACE,
 		   l->segment[at].desc.offset + (uint64_t)row * l->segment[at].desc.pitch + col,
@@ -242,16 +264,17 @@ static void produce(void)
 
 /* ------------------------------------------------------------------ expecting */
 
-static uint32_t apply(uint32_t sum, uint32_t with)
+static uint64_t apply(uint64_t sum, uint64_t with)
 {
 	return ref_apply(run.desc.dtype, run.desc.op, sum, with);
 }
 
 /* The sum of a node's ranks, from a place on. */
-static uint32_t node_sum(const struct t3_hierarchy *h, uint32_t node, uint32_t from,
+static uint64_t node_sum(const struct t3_hierarchy *h, uint32_t node, uint32_t from,
 			 uint64_t element)
 {
-	uint32_t start = ref_identity(run.desc.dtype, run.desc.op), sum = start, i, rank;
+	uint64_t start = ref_identity(run.desc.dtype, run.desc.op), sum = start;
+	uint32_t i, rank;
 
 	for (i = 0; i < h->each; i++) {
 		rank = h->rank[node * h->each + (from + i) % h->each];
@@ -261,9 +284,10 @@ static uint32_t node_sum(const struct t3_hierarchy *h, uint32_t node, uint32_t f
 }
 
 /* As t3_coll.h says in words. */
-static uint32_t folded_over_nodes(uint32_t chunk, uint64_t element)
+static uint64_t folded_over_nodes(uint32_t chunk, uint64_t element)
 {
-	uint32_t start = ref_identity(run.desc.dtype, run.desc.op), node, place, i, sum;
+	uint64_t start = ref_identity(run.desc.dtype, run.desc.op), sum;
+	uint32_t node, place, i;
 	struct t3_hierarchy h;
 
 	assert_null(t3_hierarchy_make(run.node, run.ranks, &h));
@@ -280,11 +304,24 @@ static uint32_t folded_over_nodes(uint32_t chunk, uint64_t element)
 	return sum;
 }
 
-static uint32_t folded(uint32_t chunk, uint64_t element)
+/* In the order of the ranks, one rounding after the other. */
+static uint64_t chained(uint64_t element)
+{
+	uint64_t sum = ref_identity(run.desc.dtype, run.desc.op);
+	uint32_t r;
+
+	for (r = 0; r < run.ranks; r++)
+		sum = apply(sum, run.input[r][element]);
+	return sum;
+}
+
+static uint64_t folded(uint32_t chunk, uint64_t element)
 {
 	uint32_t dtype = run.desc.dtype, op = run.desc.op, n = run.ranks, i;
-	uint32_t start = ref_identity(dtype, op), sum = start;
+	uint64_t start = ref_identity(dtype, op), sum = start;
 
+	if (run.desc.flags)
+		return chained(element);
 	if (run.desc.algorithm == T3_ALGORITHM_HIERARCHICAL)
 		return folded_over_nodes(chunk, element);
 	for (i = 1; i <= n; i++) {
@@ -308,7 +345,7 @@ static uint32_t chunk_of(uint64_t element)
 }
 
 /* Element e of a rank's result, and the number of elements. */
-static uint32_t expected(uint32_t rank, uint64_t e)
+static uint64_t expected(uint32_t rank, uint64_t e)
 {
 	uint64_t first, count;
 
@@ -344,7 +381,7 @@ static void expect_result(uint32_t rank, uint32_t epoch)
 	const struct t3_layout *l = &run.layout[rank];
 	const uint8_t *result = run.host->dev[rank].memory + l->result_offset;
 	uint64_t e, elements = result_elements(rank);
-	uint32_t got, want;
+	uint64_t got, want;
 
 	host_expect(&run.host->dev[rank], SPACE, T3_SPACE_COMPLETE, epoch);
 	assert_int_equal(l->result_bytes, elements * l->element);
@@ -354,9 +391,10 @@ static void expect_result(uint32_t rank, uint32_t epoch)
 		want = expected(rank, e);
 		if (got != want)
 			fail_msg("collective %u algorithm %u, rank %u of %u, element %llu of %llu: "
-				 "%#x, not %#x",
+				 "%#llx, not %#llx",
 				 run.desc.collective, run.desc.algorithm, rank, run.ranks,
-				 (unsigned long long)e, (unsigned long long)elements, got, want);
+				 (unsigned long long)e, (unsigned long long)elements,
+				 (unsigned long long)got, (unsigned long long)want);
 	}
 }
 
@@ -391,7 +429,8 @@ static uint32_t choose_algorithm(uint32_t topology)
 
 static void choose(uint32_t topology)
 {
-	static const uint32_t ops[] = { T3_OP_ADD, T3_OP_ADD, T3_OP_MIN, T3_OP_MAX };
+	static const uint32_t ops[] = { T3_OP_ADD, T3_OP_ADD, T3_OP_ADD, T3_OP_MIN, T3_OP_MAX,
+					T3_OP_AND, T3_OP_OR,  T3_OP_XOR, T3_OP_MUL, T3_OP_MUL };
 	uint32_t most = ELEMENTS / (run.ranks > 8 ? 8 : 1), columns = below(3) ? 0 : 1 + below(40);
 	bool reduces;
 
@@ -406,19 +445,55 @@ static void choose(uint32_t topology)
 			run.desc.count = ELEMENTS / columns * columns;
 	}
 	reduces = run.desc.collective == T3_REDUCE_SCATTER || run.desc.collective == T3_ALL_REDUCE;
-	run.desc.dtype = below(reduces ? 4 : 6);
-	run.desc.op = reduces ? ops[below(4)] : 0;
+	run.desc.dtype = below(T3_DTYPE_COUNT);
+	do
+		run.desc.op = reduces ? ops[below(10)] : 0;
+	while (!ref_has(run.desc.dtype, run.desc.op));
+	if (reduces && run.desc.algorithm != T3_ALGORITHM_HIERARCHICAL && below(2))
+		run.desc.flags = T3_PLAN_DETERMINISTIC;
 	run.desc.root = run.desc.collective == T3_BROADCAST ? below(run.ranks) : 0;
 	if (below(2))
 		run.desc.tile_columns = 1 + below(columns ? columns : 100);
 	if (columns && below(2))
 		run.desc.tile_rows = run.desc.collective == T3_ALL_TO_ALL ? 1 : 1 + below(5);
 	/* DIRECT adds floats in the order of their arrival. */
-	run.small = run.desc.algorithm == T3_ALGORITHM_DIRECT && run.desc.op == T3_OP_ADD &&
-		    run.desc.dtype != T3_DTYPE_I32;
+	run.small = run.desc.algorithm == T3_ALGORITHM_DIRECT && !run.desc.flags &&
+		    ref_is_float(run.desc.dtype) &&
+		    (run.desc.op == T3_OP_ADD || run.desc.op == T3_OP_MUL);
 }
 
-static void one_seed(struct host *host, uint64_t seed)
+/* A reduction of floats in the order of the ranks, and perhaps links with faults. */
+static void choose_deterministic(uint32_t topology)
+{
+	static const uint32_t floats[] = { T3_DTYPE_F32, T3_DTYPE_F16, T3_DTYPE_BF16,
+					   T3_DTYPE_F64 };
+
+	do
+		choose(topology);
+	while (run.desc.collective != T3_REDUCE_SCATTER && run.desc.collective != T3_ALL_REDUCE);
+	if (run.desc.algorithm == T3_ALGORITHM_HIERARCHICAL)
+		run.desc.algorithm = T3_ALGORITHM_DIRECT;
+	run.desc.dtype = floats[below(4)];
+	run.desc.op = below(4) ? T3_OP_ADD : T3_OP_MUL;
+	run.desc.flags = T3_PLAN_DETERMINISTIC;
+	run.small = false;
+	run.near = below(8);
+	run.lossy = below(2);
+}
+
+/* On some links of the chain. count 0: no more. */
+static void set_faults(struct host *host, uint32_t count)
+{
+	uint32_t src, kind;
+
+	for (src = 0; src < run.ranks; src++)
+		for (kind = 1; kind <= 6; kind++)
+			if (!count || !below(8))
+				host_inject(host->fabric, src, (src + 1) % run.ranks, kind,
+					    count ? 1 + below(count) : 0);
+}
+
+static void one_seed(struct host *host, uint64_t seed, void (*draw)(uint32_t topology))
 {
 	static const uint32_t budgets[] = { 0, 1, 7, T3_INLINE_BUDGET };
 	uint32_t epoch, r;
@@ -427,8 +502,9 @@ static void one_seed(struct host *host, uint64_t seed)
 	run.ranks = host->ranks;
 	run.random = seed * 0x9e3779b97f4a7c15ull + 1;
 	run.stores = 0;
+	run.near = run.lossy = false;
 	host_clear(host);
-	choose(host->config.topology);
+	draw(host->config.topology);
 	t3_fabric_set_inline_budget(host->fabric, budgets[below(4)]);
 	set_up();
 	for (epoch = 1; epoch <= EPOCHS; epoch++) {
@@ -436,12 +512,15 @@ static void one_seed(struct host *host, uint64_t seed)
 		for (r = 0; r < run.ranks; r++)
 			host_arm(&host->dev[r], SPACE, epoch);
 		host_drain(host);
+		if (run.lossy)
+			set_faults(host, 20);
 		produce();
 		for (r = 0; r < run.ranks; r++)
 			expect_result(r, epoch);
 		for (r = 0; r < run.ranks; r++)
 			host_release(&host->dev[r], SPACE, epoch);
 	}
+	set_faults(host, 0);
 	assert_null(t3_fabric_check(host->fabric));
 }
 
@@ -465,7 +544,7 @@ static const struct host_config configs[] = {
 #define LARGE_MAX   32u
 #define CONFIGS	    (sizeof(configs) / sizeof(configs[0]))
 
-static void one_large(uint64_t seed)
+static void one_large(uint64_t seed, void (*draw)(uint32_t topology))
 {
 	uint64_t number = seed / LARGE_EVERY;
 	uint32_t sizes = LARGE_MAX - LARGE_MIN + 1;
@@ -477,11 +556,11 @@ static void one_large(uint64_t seed)
 	};
 	struct host *host = host_new(&config);
 
-	one_seed(host, seed);
+	one_seed(host, seed, draw);
 	host_free(host);
 }
 
-TEST_WITH("random plans give the reference's results", NULL, seeds_report)
+static void random_plans(void (*draw)(uint32_t topology))
 {
 	struct host *host[CONFIGS] = { NULL };
 	uint64_t seed;
@@ -490,15 +569,26 @@ TEST_WITH("random plans give the reference's results", NULL, seeds_report)
 	for_each_seed(seed, SEEDS)
 	{
 		if (seed % LARGE_EVERY == 0) {
-			one_large(seed);
+			one_large(seed, draw);
 			continue;
 		}
 		i = seed % CONFIGS;
 		if (!host[i])
 			host[i] = host_new(&configs[i]);
-		one_seed(host[i], seed);
+		one_seed(host[i], seed, draw);
 	}
 	for (i = 0; i < CONFIGS; i++)
 		if (host[i])
 			host_free(host[i]);
+}
+
+TEST_WITH("random plans give the reference's results", NULL, seeds_report)
+{
+	random_plans(choose);
+}
+
+/* The bits of an element are those of its operands in the order of the ranks, and of nothing else. */
+TEST_WITH("deterministic plans add in the order of the ranks", NULL, seeds_report)
+{
+	random_plans(choose_deterministic);
 }
