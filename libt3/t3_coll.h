@@ -330,6 +330,11 @@ T3_API const char *t3_plan_error(struct t3_plan *plan);
 /* --------------------------------------------- plain collectives on memory */
 
 /*
+ * Set the T3_PLAN_* flags of later calls of t3_all_reduce() and t3_reduce_scatter(), 0 at first. All
+ * ranks set the same. Errors: -EINVAL: an unknown flag.
+ */
+T3_API int t3_comm_set_plan_flags(struct t3_comm *comm, uint32_t flags);
+/*
  * Run a whole collective on the caller's memory. in and out are as for plans, with count elements
  * for the whole. They may be the same. A pointer may be NULL where a rank's part is empty. The
  * communicator keeps the 8 plans used last, so that a repeated call sets nothing up. All ranks make

@@ -38,6 +38,7 @@ struct t3_comm {
 	struct comm_rank_state *lines; /* by rank; NULL: not yet */
 	struct comm_hub *hub;	       /* of t3_comm_create_local() */
 	uint32_t plans_made;
+	uint32_t plan_flags;		      /* T3_PLAN_* of plain reductions */
 	int plans_over;			      /* error that ended plans, or 0 */
 	const struct comm_keep_ops *keep_ops; /* data that plans keep here, or NULL */
 	void *kept;

@@ -72,6 +72,7 @@ struct coll_t3_params {
 	int verbose;
 	char *device;
 	char *algorithm;
+	bool deterministic;
 	unsigned long long min_bytes[COLL_T3_BLOCKING];
 	unsigned long long piece;
 	unsigned int plans;

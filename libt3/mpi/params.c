@@ -111,6 +111,12 @@ void coll_t3_register_params(const mca_base_component_t *component)
 		"links of the fabric and the nodes. All sums have the same bits in each run but "
 		"those of direct",
 		MCA_BASE_VAR_TYPE_STRING, &p->algorithm);
+	parameter("deterministic",
+		  "Sums and products of floats that T3 carries are those in the order of the "
+		  "ranks, "
+		  "with the same bits for every length, algorithm and number of nodes. Then "
+		  "the thresholds of reductions count as 0, and hierarchical as auto",
+		  MCA_BASE_VAR_TYPE_BOOL, &p->deterministic);
 	register_thresholds();
 	parameter("piece",
 		  "Bytes that are carried at once, 4096 or more. A longer message goes piece by "

@@ -58,19 +58,22 @@ int coll_t3_take(const struct coll_t3_pieces *p, bool may_wait)
 
 static struct t3_plan_desc describe(const struct coll_t3_pieces *p, uint64_t count)
 {
+	bool ordered = coll_t3_params.deterministic && (p->job->collective == T3_ALL_REDUCE ||
+							p->job->collective == T3_REDUCE_SCATTER);
 	const char name = *coll_t3_params.algorithm;
 
 	return (struct t3_plan_desc){
 		.collective = p->job->collective,
-		.algorithm = name == 'r'   ? T3_ALGORITHM_RING
-			     : name == 'd' ? T3_ALGORITHM_DIRECT
-			     : name == 'h' ? T3_ALGORITHM_HIERARCHICAL
-					   : T3_ALGORITHM_AUTO,
+		.algorithm = name == 'r'	       ? T3_ALGORITHM_RING
+			     : name == 'd'	       ? T3_ALGORITHM_DIRECT
+			     : name == 'h' && !ordered ? T3_ALGORITHM_HIERARCHICAL
+						       : T3_ALGORITHM_AUTO,
 		.count = count * p->parts,
 		.dtype = p->job->dtype,
 		.op = p->job->op,
 		.root = p->job->root,
 		.tile_columns = coll_t3_params.tile / p->job->element,
+		.flags = ordered ? T3_PLAN_DETERMINISTIC : 0,
 	};
 }
 

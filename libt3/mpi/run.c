@@ -41,6 +41,9 @@ static uint64_t threshold(enum coll_t3_call call)
 {
 	uint64_t bytes = coll_t3_params.min_bytes[call % COLL_T3_BLOCKING];
 
+	/* A shorter message would have another order of additions. */
+	if (coll_t3_params.deterministic && call % COLL_T3_BLOCKING <= COLL_T3_REDUCE_SCATTER_BLOCK)
+		bytes = 0;
 	return call >= COLL_T3_BLOCKING && bytes < LATER_BYTES_MIN ? LATER_BYTES_MIN : bytes;
 }
 

@@ -208,6 +208,7 @@ int t3_reduce_scatter(struct t3_comm *comm, const void *in, void *out, uint64_t 
 		.count = count,
 		.dtype = dtype,
 		.op = op,
+		.flags = comm ? comm->plan_flags : 0,
 	};
 
 	return run(comm, &desc, in, out, deadline_ns);
@@ -233,6 +234,7 @@ int t3_all_reduce(struct t3_comm *comm, const void *in, void *out, uint64_t coun
 		.count = count,
 		.dtype = dtype,
 		.op = op,
+		.flags = comm ? comm->plan_flags : 0,
 	};
 
 	return run(comm, &desc, in, out, deadline_ns);
@@ -261,4 +263,12 @@ int t3_broadcast(struct t3_comm *comm, void *data, uint64_t count, uint32_t dtyp
 	};
 
 	return run(comm, &desc, data, data, deadline_ns);
+}
+
+int t3_comm_set_plan_flags(struct t3_comm *comm, uint32_t flags)
+{
+	if (!comm || (flags & ~T3_PLAN_DETERMINISTIC))
+		return -EINVAL;
+	comm->plan_flags = flags;
+	return 0;
 }

@@ -181,6 +181,11 @@ def join(rank, directory):
     return t3.Comm.in_directory(device, directory, rank, RANKS, SECONDS)
 
 
+def odd_of(rank):
+    """Floats whose sum depends on the order of the additions."""
+    return (np.arange(COUNT) * np.float32(0.1) + np.float32(1e3) ** rank).astype("f4")
+
+
 def collectives(rank, directory):
     with join(rank, directory) as comm:
         mine, out = data_of(rank), {}
@@ -194,6 +199,10 @@ def collectives(rank, directory):
         out["f64"] = comm.all_reduce(np.full(9, 2.0 ** 40 + rank), timeout=SECONDS)
         out["i64"] = comm.all_reduce(np.full(9, 2 ** 40 + rank), op="mul", timeout=SECONDS)
         out["u8"] = comm.all_reduce(np.full(9, 1 << rank, "u1"), op="or", timeout=SECONDS)
+        comm.set_deterministic(True)
+        out["ordered"] = comm.all_reduce(odd_of(rank), timeout=SECONDS)
+        out["ordered_part"] = comm.all_reduce(odd_of(rank)[:17].copy(), timeout=SECONDS)
+        comm.set_deterministic(False)
         out["in_place"] = comm.all_reduce(mine, out=mine, timeout=SECONDS)
         out["reduce_scatter"] = comm.reduce_scatter(data_of(rank), timeout=SECONDS)
         out["all_gather"] = comm.all_gather(np.full(3, rank, "i4"), timeout=SECONDS)
@@ -223,6 +232,9 @@ def test_plain_collectives(ranks):
         product = (2 ** 40) * (2 ** 40 + 1) * (2 ** 40 + 2) * (2 ** 40 + 3)
         assert (out["i64"].view("u8") == product % 2 ** 64).all()
         assert (out["u8"] == 15).all()
+        ordered = ((odd_of(0) + odd_of(1)) + odd_of(2)) + odd_of(3)
+        assert out["ordered"].tobytes() == ordered.tobytes()
+        assert out["ordered_part"].tobytes() == ordered[:17].tobytes()
         assert (out["reduce_scatter"] == total[rank * 1024:(rank + 1) * 1024]).all()
         assert out["all_gather"].tolist() == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
         assert out["uneven"].tolist() == list(range(10))

@@ -229,6 +229,27 @@ PLAN_TEST("a plan serves again")
 	made(2, 2);
 }
 
+/* A reduction has a plan with them, and the others keep theirs. Ranks that differ are refused. */
+PLAN_TEST("flags are those of plain reductions")
+{
+	uint32_t r;
+
+	assert_int_equal(t3_comm_set_plan_flags(NULL, 0), -EINVAL);
+	assert_int_equal(t3_comm_set_plan_flags(comms[0], 2), -EINVAL);
+	run_all(T3_ALL_GATHER, COUNT, 0);
+	run_all(T3_ALL_REDUCE, COUNT, 0);
+	run_all(T3_REDUCE_SCATTER, COUNT, 0);
+	for (r = 0; r < RANKS; r++)
+		assert_int_equal(t3_comm_set_plan_flags(comms[r], T3_PLAN_DETERMINISTIC), 0);
+	run_all(T3_ALL_GATHER, COUNT, 0);
+	made(3, 3);
+	run_all(T3_ALL_REDUCE, COUNT, 0);
+	run_all(T3_REDUCE_SCATTER, COUNT, 0);
+	made(5, 5);
+	assert_int_equal(t3_comm_set_plan_flags(comms[1], 0), 0);
+	run_all(T3_ALL_REDUCE, COUNT - 1, -EINVAL);
+}
+
 /* Eight are kept. The one not used for the longest time goes. */
 PLAN_TEST("the oldest plan goes")
 {

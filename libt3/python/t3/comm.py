@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from t3 import _waits, dtypes, errors
 from t3._library import ffi, lib, path_bytes, string
-from t3._names import T3_COMM_TEXT_SIZE, Dtype
+from t3._names import T3_COMM_TEXT_SIZE, T3_PLAN_DETERMINISTIC, Dtype
 from t3._resource import Handle, Resource
 from t3.device import Device
 from t3.dtypes import DtypeLike, OpLike
@@ -162,8 +162,10 @@ class Comm(Resource):
 
         `collective` is "reduce_scatter", "all_gather", "all_reduce", "all_to_all" or "broadcast",
         `shape` the elements, or (rows, columns), of the whole. Options: op ("add", "min", "max",
-        "and", "or", "xor", "mul"), root, algorithm ("auto", "ring", "direct" and the others of t3.Algorithm), path ("auto",
-        "store", "doorbell") and tile, the columns or (rows, columns) of a tracked tile.
+        "and", "or", "xor", "mul"), root, algorithm ("auto", "ring", "direct" and the others of
+        t3.Algorithm), path ("auto", "store", "doorbell"), tile, the columns or (rows, columns) of
+        a tracked tile, and deterministic: a reduction of floats in the order of the ranks, whose
+        bits depend on nothing else.
         """
         from t3.plan import Plan, plan_desc  # pylint: disable=import-outside-toplevel
 
@@ -177,6 +179,16 @@ class Comm(Resource):
         return Plan(self._whole("plan", create, timeout), about)
 
     # --- plain collectives
+
+    def set_deterministic(self, on: bool) -> None:
+        """Later all_reduce() and reduce_scatter() of floats are in the order of the ranks.
+
+        Their bits depend on the ranks' elements alone. All ranks call this alike.
+        """
+        flags = T3_PLAN_DETERMINISTIC if on else 0
+        result = self._call(lib.t3_comm_set_plan_flags, flags)
+        if result:
+            raise errors.make(result, what="flags")
 
     def all_reduce(self, data: Any, out: Array | None = None, op: OpLike = "add",
                    dtype: DtypeLike | None = None, timeout: float | None = None) -> Array:
