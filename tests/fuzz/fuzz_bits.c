@@ -44,7 +44,7 @@ static uint8_t *choose(struct run *run, uint32_t which)
 	return which & 0x80 ? run->memory : run->source;
 }
 
-/* The same few values again and again, so that each meets each. */
+/* The same few values again and again, so that each meets each. A double gets them as its upper half. */
 static void fill_special(struct run *run)
 {
 	uint32_t how = stream_u8(run->in), step = 1 + (how & 0x3f), at, i;
@@ -52,9 +52,10 @@ static void fill_special(struct run *run)
 	uint32_t value;
 
 	stream_bytes(run->in, which, sizeof(which));
-	for (i = at = 0; at + 4 <= ROOM; at += ref_size(run->dtype), i++) {
+	for (i = at = 0; at + 8 <= ROOM; at += ref_size(run->dtype), i++) {
 		value = special_value(which[i % 4] + i / 4 * step);
-		memcpy(to + GUARD + at, &value, sizeof(value));
+		memcpy(to + GUARD + at + (ref_size(run->dtype) == 8 ? 4 : 0), &value,
+		       sizeof(value));
 	}
 }
 
@@ -92,9 +93,9 @@ static void fill_raw(struct run *run)
 
 /* -------------------------------------------------------------- operations */
 
-static uint32_t element(const uint8_t *at, uint32_t size)
+static uint64_t element(const uint8_t *at, uint32_t size)
 {
-	uint32_t value = 0;
+	uint64_t value = 0;
 
 	memcpy(&value, at, size);
 	return value;
@@ -103,7 +104,8 @@ static uint32_t element(const uint8_t *at, uint32_t size)
 static void expect_reference(const struct run *run, const uint8_t *before, const uint8_t *source,
 			     const uint8_t *after, uint32_t bytes)
 {
-	uint32_t size = ref_size(run->dtype), i, value;
+	uint32_t size = ref_size(run->dtype), i;
+	uint64_t value;
 
 	for (i = 0; i < bytes / size && i < REF_MAX; i++) {
 		value = element(source + i * size, size);
@@ -116,8 +118,10 @@ static void expect_reference(const struct run *run, const uint8_t *before, const
 
 static void set_type(struct run *run, uint32_t what)
 {
-	run->dtype = (what & 7) % T3_DTYPE_U8;
-	run->op = 1 + (what >> 3) % (T3_OP_COUNT - 1);
+	run->dtype = what % T3_DTYPE_COUNT;
+	run->op = 1 + what / T3_DTYPE_COUNT % (T3_OP_COUNT - 1);
+	if (!ref_has(run->dtype, run->op))
+		run->op = T3_OP_MUL;
 }
 
 /* Any place in the guarded room. The length is whole elements. */
@@ -173,7 +177,7 @@ static void convert(struct run *run)
 	const uint8_t *from = run->source + GUARD;
 
 	set_type(run, stream_u8(run->in));
-	if (run->dtype == T3_DTYPE_I32)
+	if (!ref_is_float(run->dtype) || run->dtype == T3_DTYPE_F64)
 		return;
 	size = ref_size(run->dtype);
 	t3_nmc_widen(run->dtype, from, wide, count);

@@ -83,8 +83,8 @@ static void set_operands(struct run *run, struct t3_descriptor *desc)
 		desc->generation = t3_spaces(run->d->dev)->generation[desc->space];
 	}
 	if (desc->opcode == T3_DESC_UPDATE) {
-		desc->op = kinds >> 2 & 3;
-		desc->dtype = (kinds >> 4) % 4;
+		desc->op = (kinds >> 2 & 3) + (kinds & 1 ? T3_OP_AND : 0);
+		desc->dtype = (kinds >> 4) % T3_DTYPE_COUNT;
 	}
 }
 

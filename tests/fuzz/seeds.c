@@ -654,9 +654,9 @@ static void bits(void)
 {
 	uint32_t type, op, what;
 
-	for (type = 0; type < 4; type++)
-		for (op = 0; op < 3; op++) {
-			what = type | op << 3;
+	for (type = 0; type < T3_DTYPE_COUNT; type++)
+		for (op = 0; op + 1 < T3_OP_COUNT; op++) {
+			what = type + op * T3_DTYPE_COUNT;
 			PUT((uint8_t)what, OP_BITS_SPECIAL, 0x87, 1, 2, 3, 4, OP_BITS_SPECIAL, 3,
 			    0x85, 0x87, 9, 10, OP_BITS_APPLY, (uint8_t)what, 1, 2, 4, 1);
 			PUT(OP_BITS_RANDOM, 0x80, 1, 0, 0, 0, OP_BITS_RANDOM, 0, 2, 0, 0, 0);

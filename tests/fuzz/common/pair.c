@@ -106,7 +106,8 @@ static void fill_slot(struct host_dev *d, const struct pair_shape *shape, uint32
 		      uint32_t slot)
 {
 	uint8_t *to = host_slot(d, SPACE, segment, slot);
-	uint32_t i, value;
+	uint64_t value;
+	uint32_t i;
 
 	for (i = 0; i < pair_elements(shape); i++) {
 		value = (i + d->rank + segment + slot) % 3;
