@@ -183,9 +183,10 @@ struct t3_plan_desc {
 /*
  * Reductions of floats by ADD or MUL: each element of the result is ((x0 op x1) op x2) .. op xN-1,
  * where xr is rank r's, rounded to the type after each step. So its bits depend on these N elements
- * alone: not on count, columns, tiles, the algorithm, the nodes or the timing. Other reductions have
- * such bits anyway. It takes about N / (N - 1) of the ring's time. For RING and DIRECT; AUTO takes
- * one of these. For REDUCE_SCATTER and ALL_REDUCE alone.
+ * alone: not on count, columns, tiles, the algorithm, the nodes or the timing. Others have such
+ * bits anyway. Of the bytes that the busiest link carries without the flag, it carries N / (N - 1)
+ * in an ALL_REDUCE by RING, up to 2 times in a REDUCE_SCATTER by RING, and up to N times by DIRECT.
+ * For these two algorithms, of which AUTO takes one, and for these two collectives alone.
  */
 #define T3_PLAN_DETERMINISTIC (1u << 0)
 

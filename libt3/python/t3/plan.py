@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from t3 import _waits, dtypes, errors
 from t3._library import ffi, lib, string
-from t3._names import T3_PLAN_DETERMINISTIC, T3_PLAN_NO_CHUNK, Algorithm, Collective, Dtype, Path, Progress
+from t3._names import (T3_PLAN_DETERMINISTIC, T3_PLAN_NO_CHUNK, Algorithm, Collective, Dtype, Path,
+                       Progress)
 from t3._resource import Handle, Resource
 from t3.buffer import array_of, view_of
 from t3.comm import Comm

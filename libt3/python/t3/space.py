@@ -190,7 +190,8 @@ class Space(BorrowedSpace):
                      ranks: Iterable[int] = ()) -> tuple[int, int]:
         """(descriptor, number) of a grant: who has the descriptor may send to these segments.
 
-        Without ops it has all of the device, and without ranks it is for any. Pass the descriptor to one peer, then close it.
+        Without ops it has all of the device, and without ranks it is for any. Pass the descriptor
+        to one peer, then close it.
         """
         fd, number = ffi.new("int *"), ffi.new("uint32_t *")
         self._check(self._call(lib.t3_grant_export_to, mask_of(ranks), mask_of(segments),
