@@ -148,7 +148,7 @@ TEST("a block for several targets goes to both or to none")
 	segment = raw_sender(&source, DRM_T3_SEGMENT_DMA, imports[0], 0);
 	segment.dtype = DRM_T3_U8;
 	segment.op = DRM_T3_OP_STORE;
-	CHECK_EQ(raw_map(&source, &segment), -EINVAL); /* adds bytes at the target */
+	CHECK_EQ(raw_map(&source, &segment), -ERANGE); /* adds bytes at a target that stores them */
 	segment.target_op = DRM_T3_OP_STORE;
 	segment.block_tiles = 257;
 	CHECK_EQ(raw_map(&source, &segment), -EINVAL);

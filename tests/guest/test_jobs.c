@@ -442,8 +442,7 @@ static const struct deviation fill_rows[] = {
 #define CMD(member, value, error) BAD(drm_t3_update, member, value, error)
 static const struct deviation update_rows[] = {
 	CMD(head.flags, 1, EINVAL), CMD(src.pad, 1, EINVAL), CMD(dst.pad, 1, EINVAL),
-	CMD(op, 4, EINVAL), CMD(op, 0xffffffff, EINVAL),
-	BAD_AS("op", drm_t3_update, dtype, 4, EINVAL), CMD(dtype, 6, EINVAL), CMD(dtype, 0xffffffff, EINVAL),
+	CMD(op, 8, EINVAL), CMD(op, 0xffffffff, EINVAL), CMD(dtype, 10, EINVAL), CMD(dtype, 0xffffffff, EINVAL),
 	CMD(src.handle, 0, ENOENT), CMD(src.handle, 4711, ENOENT), CMD(dst.handle, 0, ENOENT),
 	CMD(row_bytes, 62, EINVAL), CMD(src.pitch, 0, EINVAL), CMD(src.pitch, 63, EINVAL),
 	CMD(src.pitch, 129, EINVAL), CMD(src.pitch, ~0ull, EINVAL),

@@ -294,7 +294,6 @@ TEST("wrong arguments of a sender are refused")
 		SEG(dtype, DRM_T3_F32, ERANGE),
 		SEG(target_op, DRM_T3_OP_STORE, ERANGE),
 		SEG(target_op, DRM_T3_OP_MAX, ERANGE),
-		SEG(target_op, DRM_T3_OP_XOR, ERANGE),
 	};
 	static const struct deviation remote[] = {
 		SEG(op, DRM_T3_OP_ADD, EINVAL),
