@@ -72,10 +72,10 @@ static inline uint64_t combine(uint32_t op, uint64_t memory, uint64_t value, uin
 	}
 }
 
-/* Inlined with a constant size. */
-static inline __attribute__((always_inline)) void apply_integer(size_t size, uint32_t op,
-								uint64_t order, uint8_t *dst,
-								const uint8_t *src, size_t bytes)
+/* Inlined with a constant size, and with a constant op where that matters. */
+static inline __attribute__((always_inline)) void combine_each(size_t size, uint32_t op,
+							       uint64_t order, uint8_t *dst,
+							       const uint8_t *src, size_t bytes)
 {
 	uint64_t memory = 0, value = 0;
 	size_t i;
@@ -87,6 +87,17 @@ static inline __attribute__((always_inline)) void apply_integer(size_t size, uin
 		memcpy(dst + i, &memory, size);
 		memory = 0;
 	}
+}
+
+/* Most stores add. */
+static inline __attribute__((always_inline)) void apply_integer(size_t size, uint32_t op,
+								uint64_t order, uint8_t *dst,
+								const uint8_t *src, size_t bytes)
+{
+	if (op == T3_OP_ADD)
+		combine_each(size, T3_OP_ADD, 0, dst, src, bytes);
+	else
+		combine_each(size, op, order, dst, src, bytes);
 }
 
 void t3_nmc_apply_narrow(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,

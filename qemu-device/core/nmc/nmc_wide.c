@@ -86,14 +86,30 @@ WIDE static inline __m256i add_integers(uint32_t size, __m256i a, __m256i b)
 	return size == 4 ? _mm256_add_epi32(a, b) : _mm256_add_epi64(a, b);
 }
 
-/* Where a is less than b, all bits. With `order` in each lane the signed comparison is the type's. */
-WIDE static inline __m256i less(uint32_t size, __m256i order, __m256i a, __m256i b)
+/* There are instructions for 1 and 4 bytes. With inverted top bits the signed comparison is another. */
+WIDE static inline __m256i less_longs(bool is_signed, __m256i a, __m256i b)
 {
-	__m256i x = _mm256_xor_si256(a, order), y = _mm256_xor_si256(b, order);
+	__m256i top = _mm256_set1_epi64x(is_signed ? 0 : INT64_MIN);
 
+	return _mm256_cmpgt_epi64(_mm256_xor_si256(b, top), _mm256_xor_si256(a, top));
+}
+
+WIDE static inline __m256i least(uint32_t size, bool is_signed, __m256i a, __m256i b)
+{
 	if (size == 1)
-		return _mm256_cmpgt_epi8(y, x);
-	return size == 4 ? _mm256_cmpgt_epi32(y, x) : _mm256_cmpgt_epi64(y, x);
+		return is_signed ? _mm256_min_epi8(a, b) : _mm256_min_epu8(a, b);
+	if (size == 4)
+		return is_signed ? _mm256_min_epi32(a, b) : _mm256_min_epu32(a, b);
+	return _mm256_blendv_epi8(b, a, less_longs(is_signed, a, b));
+}
+
+WIDE static inline __m256i greatest(uint32_t size, bool is_signed, __m256i a, __m256i b)
+{
+	if (size == 1)
+		return is_signed ? _mm256_max_epi8(a, b) : _mm256_max_epu8(a, b);
+	if (size == 4)
+		return is_signed ? _mm256_max_epi32(a, b) : _mm256_max_epu32(a, b);
+	return _mm256_blendv_epi8(a, b, less_longs(is_signed, a, b));
 }
 
 /* Bytes: those at even places and those at odd ones, each in a lane of 16 bits. */
@@ -122,17 +138,16 @@ WIDE static inline __m256i multiply_integers(uint32_t size, __m256i a, __m256i b
 	return size == 4 ? _mm256_mullo_epi32(a, b) : multiply_longs(a, b);
 }
 
-/* `order`: 0 for signed integers, else their top bits. */
-WIDE static inline __m256i combine_integers(uint32_t size, __m256i order, uint32_t op, __m256i a,
+WIDE static inline __m256i combine_integers(uint32_t size, bool is_signed, uint32_t op, __m256i a,
 					    __m256i b)
 {
 	switch (op) {
 	case T3_OP_ADD:
 		return add_integers(size, a, b);
 	case T3_OP_MIN:
-		return _mm256_blendv_epi8(b, a, less(size, order, a, b));
+		return least(size, is_signed, a, b);
 	case T3_OP_MAX:
-		return _mm256_blendv_epi8(a, b, less(size, order, a, b));
+		return greatest(size, is_signed, a, b);
 	case T3_OP_AND:
 		return _mm256_and_si256(a, b);
 	case T3_OP_OR:
@@ -231,17 +246,17 @@ WIDE static inline __m256i step(uint32_t dtype, uint32_t op, __m256i a, __m256i 
 {
 	switch (dtype) {
 	case T3_DTYPE_I8:
-		return combine_integers(1, _mm256_setzero_si256(), op, a, b);
+		return combine_integers(1, true, op, a, b);
 	case T3_DTYPE_U8:
-		return combine_integers(1, _mm256_set1_epi8(INT8_MIN), op, a, b);
+		return combine_integers(1, false, op, a, b);
 	case T3_DTYPE_I32:
-		return combine_integers(4, _mm256_setzero_si256(), op, a, b);
+		return combine_integers(4, true, op, a, b);
 	case T3_DTYPE_U32:
-		return combine_integers(4, _mm256_set1_epi32(INT32_MIN), op, a, b);
+		return combine_integers(4, false, op, a, b);
 	case T3_DTYPE_I64:
-		return combine_integers(8, _mm256_setzero_si256(), op, a, b);
+		return combine_integers(8, true, op, a, b);
 	case T3_DTYPE_U64:
-		return combine_integers(8, _mm256_set1_epi64x(INT64_MIN), op, a, b);
+		return combine_integers(8, false, op, a, b);
 	case T3_DTYPE_F64:
 		return combine_f64(op, a, b);
 	case T3_DTYPE_F32:
