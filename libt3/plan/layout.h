@@ -103,7 +103,7 @@ struct maker {
 	const char *why;
 	uint32_t rank, ranks;
 	bool ring;
-	bool chain; /* in the order of the ranks */
+	bool chain;			  /* in the order of the ranks */
 	const struct t3_hierarchy *nodes; /* NULL: not HIERARCHICAL */
 };
 

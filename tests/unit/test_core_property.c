@@ -166,8 +166,8 @@ static void do_row(struct scene_segment *s, const struct action *a)
 		if (width < size)
 			width = size;
 		for (i = 0; i < width; i += size)
-			value |= scene_value(&run.scene, s, run.epoch[s->rank],
-						       a->contribution, a->row, col + i)
+			value |= scene_value(&run.scene, s, run.epoch[s->rank], a->contribution,
+					     a->row, col + i)
 				 << 8 * i;
 		make_room(s);
 		s->stores++;
