@@ -666,13 +666,13 @@ enum drm_t3_init {
  *
  * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range, enum, an op that
  * dtype never has, an import named twice; -EOPNOTSUPP a dtype, op or target_op whose
- * DRM_T3_FEATURE_* this device lacks; -EFAULT imports; -EEXIST index in use, or overlap; -ENOSPC more tiles than
- * max_tiles, or no segment left on the device; -EDQUOT the user has as many segments as he may;
- * -EBUSY the space is armed, complete or faulted; -EACCES the grant behind an import does not
- * allow target_segment or target_op; -EOWNERDEAD the grant was revoked or its owner is gone;
- * -ERANGE the target range is outside the target segment, or its type or op differs. The driver
- * checks that if the target segment is mapped already, else the device does at the first
- * update.
+ * DRM_T3_FEATURE_* this device lacks; -EFAULT imports; -EEXIST index in use, or overlap; -ENOSPC
+ * more tiles than max_tiles, or no segment left on the device; -EDQUOT the user has as many
+ * segments as he may; -EBUSY the space is armed, complete or faulted; -EACCES the grant behind
+ * an import does not allow target_segment or target_op; -EOWNERDEAD the grant was revoked or its
+ * owner is gone; -ERANGE the target range is outside the target segment, or its type or op
+ * differs. The driver checks that if the target segment is mapped already, else the device does
+ * at the first update.
  */
 struct drm_t3_segment_map {
 	/** @space: handle */
