@@ -137,12 +137,15 @@ struct t3_timed_trace {
 	void *opaque;
 };
 
+struct t3_timed_recall;
+
 struct t3_timed_setup {
 	struct t3_timed_params params;
 	struct t3_timed_workload workload;
 	enum t3_timed_program program;
 	bool mirrored; /* one device is its own neighbour; the result equals that of all ranks */
 	struct t3_timed_trace trace; /* span is NULL: no timeline */
+	struct t3_timed_recall *recall; /* or NULL; it lives longer than the run */
 };
 
 /* False: the setup is not valid, and `why` is a sentence that says what is wrong. */
@@ -151,11 +154,24 @@ bool t3_timed_check(const struct t3_timed_setup *setup, char *why, size_t size);
 /* The size of a chunk in elements; the setup is valid. */
 void t3_timed_chunk(const struct t3_timed_setup *setup, uint64_t *rows, uint64_t *columns);
 
+/*
+ * Phases that runs of mirrored devices had, so that equal ones are computed once. All results are the
+ * same as without it, t3_timed_events() too. One run at a time uses it. NULL: no memory.
+ */
+struct t3_timed_recall *t3_timed_recall_new(void);
+void t3_timed_recall_free(struct t3_timed_recall *recall);
+
 struct t3_timed;
 
 /* NULL: no memory, or t3_timed_check() refuses the setup. */
 struct t3_timed *t3_timed_new(const struct t3_timed_setup *setup);
 void t3_timed_free(struct t3_timed *sim);
+
+/*
+ * Runs a new, mirrored T3_TIMED_T3_MCA of an all-reduce as far as T3_TIMED_T3_MCA_AG is the same, and
+ * returns a copy that goes on as the latter. NULL: no memory, or another run; it stays valid.
+ */
+struct t3_timed *t3_timed_fork(struct t3_timed *sim);
 
 uint64_t t3_timed_now(const struct t3_timed *sim);
 /* The time of the next event; T3_TIMED_NEVER: no event is left. */
@@ -168,6 +184,8 @@ uint64_t t3_timed_run(struct t3_timed *sim, uint64_t until, uint64_t budget);
 /* True: every device has ended its program. */
 bool t3_timed_done(const struct t3_timed *sim);
 uint64_t t3_timed_events(const struct t3_timed *sim);
+/* Of these events, those that this run did not compute, as another run had the same. */
+uint64_t t3_timed_recalled(const struct t3_timed *sim);
 uint32_t t3_timed_devices(const struct t3_timed *sim);
 void t3_timed_counters(const struct t3_timed *sim, uint32_t device,
 		       struct t3_timed_counters *counters);

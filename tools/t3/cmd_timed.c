@@ -21,7 +21,8 @@ struct run {
 	FILE *timeline_file;
 	json_t *results, *warnings;
 	uint32_t warned;
-	uint64_t events;
+	uint64_t events, recalled;
+	struct t3_timed_recall *recall;
 	double seconds;
 	struct timed_devices devices; /* count 0: no devices, only the model */
 	struct timed_model *model;    /* NULL: the workloads are not a model's */
@@ -160,6 +161,7 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 		job.workload.nodes = run->args->workload.nodes;
 	job.setup.params = run->args->machine.params;
 	job.setup.mirrored = !run->args->every_device;
+	job.setup.recall = run->recall;
 	job.setup.workload.chunks = run->args->chunks;
 	if (!sim_workload_setup(&job.workload, &job.setup, why))
 		return complain(EXIT_USAGE, "%s %s: %s", workload->model,
@@ -173,6 +175,7 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 	ret = check_ranks(run, &job);
 	if (ret != EXIT_OK)
 		return ret;
+	job.figures.wanted = job.configs;
 	/*
 	 * The timeline shows the last configuration, but not the Sequential run that it is compared
 	 * with.
@@ -187,11 +190,13 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 		ran = ran &&
 		      sim_figures_run(&job.figures, (enum sim_config)config, &job.setup, why);
 	}
+	sim_figures_end(&job.figures);
 	if (!ran)
 		return complain(EXIT_FAIL, "%s %s: %s", workload->model,
 				sim_workload_part(workload), why);
 	run->seconds += cpu_seconds() - start;
 	run->events += job.figures.events;
+	run->recalled += job.figures.recalled;
 	if (figures) {
 		*figures = job.figures;
 		*configs = job.configs;
@@ -223,6 +228,7 @@ static int show_json(struct run *run)
 	json_object_set(root, "warnings", run->warnings);
 	json_object_set_new(root, "semantics", semantics_of(run));
 	json_object_set_new(root, "events", json_integer((json_int_t)run->events));
+	json_object_set_new(root, "recalled_events", json_integer((json_int_t)run->recalled));
 	if (run->args->seconds)
 		json_object_set_new(root, "cpu_seconds", json_real(run->seconds));
 	return print_json(root);
@@ -237,7 +243,8 @@ static void show_end(const struct run *run)
 	json_decref(semantics);
 	json_array_foreach(run->warnings, i, warning)
 		printf("warning: %s\n", json_string_value(warning));
-	printf("%llu events", (unsigned long long)run->events);
+	printf("%llu events, of which %llu were computed once for several runs",
+	       (unsigned long long)run->events, (unsigned long long)run->recalled);
 	if (run->args->seconds)
 		printf(" in %.2f s of this host's CPU time", run->seconds);
 	printf("\n");
@@ -253,9 +260,26 @@ static int open_devices(struct run *run)
 	return timed_devices_open(&run->devices, id, run->args->every_device);
 }
 
+/* Without memory for phases of other runs, each run computes its own. */
+static struct run begin(const struct timed_arguments *args)
+{
+	return (struct run){ .args = args,
+			     .results = json_array(),
+			     .warnings = json_array(),
+			     .recall = t3_timed_recall_new() };
+}
+
+static void end(struct run *run)
+{
+	json_decref(run->results);
+	json_decref(run->warnings);
+	t3_timed_recall_free(run->recall);
+}
+
 static int run_models(const struct timed_arguments *args, const struct sim_models *models)
 {
-	struct run run = { .args = args, .results = json_array(), .warnings = json_array() };
+	FILE *timeline = NULL;
+	struct run run;
 	int ret = EXIT_OK;
 	size_t i;
 
@@ -263,10 +287,12 @@ static int run_models(const struct timed_arguments *args, const struct sim_model
 		return complain(EXIT_USAGE, "--timeline takes one workload, not %zu",
 				models->count);
 	if (args->timeline)
-		run.timeline_file = fopen(args->timeline, "a");
-	if (args->timeline && !run.timeline_file)
+		timeline = fopen(args->timeline, "a");
+	if (args->timeline && !timeline)
 		return complain(EXIT_FAIL, "%s cannot be written: %s", args->timeline,
 				strerror(errno));
+	run = begin(args);
+	run.timeline_file = timeline;
 	if (args->device)
 		ret = open_devices(&run);
 	for (i = 0; i < models->count && ret == EXIT_OK; i++)
@@ -280,8 +306,7 @@ static int run_models(const struct timed_arguments *args, const struct sim_model
 	timed_devices_close(&run.devices);
 	if (run.timeline_file && fclose(run.timeline_file) && ret == EXIT_OK)
 		ret = complain(EXIT_FAIL, "%s cannot be written", args->timeline);
-	json_decref(run.results);
-	json_decref(run.warnings);
+	end(&run);
 	return ret;
 }
 
@@ -311,6 +336,7 @@ static int run_gemms(struct run *run)
 	struct sim_workload workload;
 	struct sim_figures figures;
 	char why[SIM_WHY_SIZE];
+	double start;
 	int ret = EXIT_OK;
 	uint32_t i, configs;
 
@@ -322,15 +348,17 @@ static int run_gemms(struct run *run)
 		if (ret == EXIT_OK)
 			timed_model_take(model, i, &figures, configs);
 	}
+	start = cpu_seconds();
 	if (ret == EXIT_OK && !timed_model_run_rest(model, &run->events, why))
 		ret = complain(EXIT_USAGE, "%s: %s", model->path, why);
+	run->seconds += cpu_seconds() - start;
 	return ret;
 }
 
 /* A model by its config.json. */
 static int run_config_file(const struct timed_arguments *args)
 {
-	struct run run = { .args = args, .results = json_array(), .warnings = json_array() };
+	struct run run = begin(args);
 	struct timed_model model;
 	int ret = timed_model_open(&model, args);
 
@@ -351,8 +379,7 @@ static int run_config_file(const struct timed_arguments *args)
 		timed_devices_close(&run.devices);
 		timed_model_close(&model);
 	}
-	json_decref(run.results);
-	json_decref(run.warnings);
+	end(&run);
 	return ret;
 }
 

@@ -128,28 +128,64 @@ static void wait_for(struct timed_device *d, struct timed_line *line, uint32_t s
 	line->waiter = waiter;
 }
 
-uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes)
+/* Loads a block that is not there, or that is being filled. timed_ops.loaded() follows. */
+static void load_later(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes)
 {
 	struct timed_cache *c = &d->cache;
-	struct timed_line *line;
 	uint32_t number;
 
-	d->sim->work++;
-	if (c->where[block] == TIMED_NONE) {
+	if (c->where[block] == TIMED_NONE)
 		miss(d, slot, block, bytes);
-		if (c->where[block] == TIMED_NONE)
-			return T3_TIMED_NEVER;
-	} else {
+	else
 		d->counters.cache_hits++;
-	}
 	number = c->where[block];
-	line = &c->line[number];
-	c->used[number] = ++c->clock;
-	if (line->ready != T3_TIMED_NEVER)
-		return transfer(d, line->ready > d->sim->now ? line->ready : d->sim->now, bytes);
-	c->used[number] |= FILLING;
-	wait_for(d, line, slot);
-	return T3_TIMED_NEVER;
+	if (number != TIMED_NONE) {
+		c->used[number] = ++c->clock | FILLING;
+		wait_for(d, &c->line[number], slot);
+	}
+	d->gemm.slot[slot].pending++;
+}
+
+/*
+ * Most loads hit. These change nothing but the line's last use and the data path, so that what they
+ * change is kept out of memory until they are over, or one does not hit.
+ */
+uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t first, uint32_t left)
+{
+	struct timed_cache *c = &d->cache;
+	const uint32_t most = (uint32_t)timed_params(d)->request_bytes;
+	const uint64_t now = d->sim->now, whole = timed_cost(d, most)->cache;
+	uint64_t clock = c->clock, free = c->free, busy = 0, ready = 0, hits = 0;
+	uint32_t block;
+
+	for (block = first; left; block++) {
+		uint32_t bytes = left < most ? left : most, number = c->where[block];
+		uint64_t from = number == TIMED_NONE ? T3_TIMED_NEVER : c->line[number].ready;
+		uint64_t ps = bytes == most ? whole : timed_cost(d, bytes)->cache;
+
+		left -= bytes;
+		if (from != T3_TIMED_NEVER) {
+			c->used[number] = ++clock;
+			free = (free > from ? free : from) > now ? (free > from ? free : from) : now;
+			free += ps;
+			ready = free;
+			busy += ps;
+			hits++;
+			continue;
+		}
+		c->clock = clock;
+		c->free = free;
+		load_later(d, slot, block, bytes);
+		clock = c->clock;
+		free = c->free;
+		d->sim->work++;
+	}
+	c->clock = clock;
+	c->free = free;
+	c->busy += busy;
+	d->counters.cache_hits += hits;
+	d->sim->work += hits;
+	return ready ? ready + timed_params(d)->cache_latency_ns * TIMED_NS : 0;
 }
 
 void timed_cache_filled(struct timed_device *d, uint32_t number)

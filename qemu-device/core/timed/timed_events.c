@@ -89,26 +89,22 @@ static struct timed_event *run_at(const struct timed_run *run, uint32_t index)
 	return &run->event[(run->head + index) & run->mask];
 }
 
-/* Moves the last events and puts this one before them. */
-static void run_insert(struct timed_run *run, uint32_t place, uint64_t time, uint64_t tie)
-{
-	uint32_t i;
-
-	for (i = run->count++; i > place; i--)
-		*run_at(run, i) = *run_at(run, i - 1);
-	put(run_at(run, place), time, tie);
-}
-
-/* False: the event belongs too far from the end. */
+/* Moves the events that come after this one. False: there are more of them than RUN_REACH. */
 static bool run_join(struct timed_run *run, uint64_t time, uint64_t tie)
 {
-	uint32_t least = run->count > RUN_REACH ? run->count - RUN_REACH : 0;
-	uint32_t place = run->count;
+	uint32_t first = run->head, at = first + run->count;
+	const struct timed_event *far = run_at(run, run->count - RUN_REACH - 1), *last;
 
-	while (place > 0 && before(time, tie, run_at(run, place - 1)))
-		if (place-- == least)
-			return false;
-	run_insert(run, place, time, tie);
+	if (run->count > RUN_REACH && before(time, tie, far))
+		return false;
+	for (; at != first; at--) {
+		last = &run->event[(at - 1) & run->mask];
+		if (!before(time, tie, last))
+			break;
+		run->event[at & run->mask] = *last;
+	}
+	put(&run->event[at & run->mask], time, tie);
+	run->count++;
 	return true;
 }
 
@@ -134,14 +130,32 @@ bool timed_agenda_init(struct timed_device *d, uint64_t events)
 	if (!a->run.event || !a->heap.event)
 		return false;
 	a->run.event[0] = a->heap.event[0] = never;
-	a->memory = a->link = a->neighbour = never;
+	a->memory = a->link = a->neighbour = a->first = never;
 	return true;
+}
+
+/* An event that is not in the run. */
+static void note(struct timed_agenda *a, uint64_t time, uint64_t tie, uint32_t place)
+{
+	if (!before(time, tie, &a->first))
+		return;
+	put(&a->first, time, tie);
+	a->at = place;
 }
 
 static void enter(struct timed_agenda *a, uint64_t time, uint64_t tie)
 {
-	if (!run_join(&a->run, time, tie))
-		heap_push(&a->heap, time, tie);
+	if (run_join(&a->run, time, tie))
+		return;
+	heap_push(&a->heap, time, tie);
+	note(a, time, tie, TIMED_AT_HEAP);
+}
+
+static void enter_alone(struct timed_agenda *a, struct timed_event *at, uint64_t time, uint64_t tie,
+			uint32_t place)
+{
+	put(at, time, tie);
+	note(a, time, tie, place);
 }
 
 void timed_schedule(struct timed_device *d, uint64_t time, enum timed_event_kind kind,
@@ -152,9 +166,9 @@ void timed_schedule(struct timed_device *d, uint64_t time, enum timed_event_kind
 		(uint64_t)SOURCE_SELF << SOURCE_SHIFT | a->sequence++ << SEQUENCE_SHIFT | number;
 
 	if (kind == TIMED_EVENT_MEMORY)
-		put(&a->memory, time, tie);
+		enter_alone(a, &a->memory, time, tie, TIMED_AT_MEMORY);
 	else if (kind == TIMED_EVENT_LINK)
-		put(&a->link, time, tie);
+		enter_alone(a, &a->link, time, tie, TIMED_AT_LINK);
 	else
 		enter(a, time, tie | (uint64_t)kind << KIND_SHIFT);
 }
@@ -165,7 +179,7 @@ void timed_schedule_arrival(struct timed_device *d, uint64_t time, uint32_t dist
 	uint64_t tie = (uint64_t)distance << SOURCE_SHIFT | sequence << SEQUENCE_SHIFT;
 
 	if (distance == 1)
-		put(&d->agenda.neighbour, time, tie);
+		enter_alone(&d->agenda, &d->agenda.neighbour, time, tie, TIMED_AT_NEIGHBOUR);
 	else
 		enter(&d->agenda, time, tie);
 }
@@ -197,26 +211,49 @@ static enum timed_event_kind take_from_heap(struct timed_heap *heap, uint32_t *n
 	return kind;
 }
 
+/* Finds the first event that is not in the run. */
+static void find_first(struct timed_agenda *a)
+{
+	const struct timed_event *heap = &a->heap.event[0];
+
+	a->first = a->memory;
+	a->at = TIMED_AT_MEMORY;
+	note(a, a->link.time, a->link.tie, TIMED_AT_LINK);
+	note(a, a->neighbour.time, a->neighbour.tie, TIMED_AT_NEIGHBOUR);
+	note(a, heap->time, heap->tie, TIMED_AT_HEAP);
+}
+
+static enum timed_event_kind take_first(struct timed_agenda *a, uint32_t *number)
+{
+	enum timed_event_kind kind;
+
+	switch (a->at) {
+	case TIMED_AT_MEMORY:
+		a->memory = never;
+		kind = TIMED_EVENT_MEMORY;
+		break;
+	case TIMED_AT_LINK:
+		a->link = never;
+		kind = TIMED_EVENT_LINK;
+		break;
+	case TIMED_AT_NEIGHBOUR:
+		a->neighbour = never;
+		*number = 1;
+		kind = TIMED_EVENT_ARRIVAL;
+		break;
+	default:
+		kind = take_from_heap(&a->heap, number);
+		break;
+	}
+	find_first(a);
+	return kind;
+}
+
 enum timed_event_kind timed_agenda_take(struct timed_device *d, uint32_t *number)
 {
 	struct timed_agenda *a = &d->agenda;
 
-	switch (a->soonest) {
-	case TIMED_AT_MEMORY:
-		a->memory = never;
-		return TIMED_EVENT_MEMORY;
-	case TIMED_AT_LINK:
-		a->link = never;
-		return TIMED_EVENT_LINK;
-	case TIMED_AT_NEIGHBOUR:
-		a->neighbour = never;
-		*number = 1;
-		return TIMED_EVENT_ARRIVAL;
-	case TIMED_AT_RUN:
-		return take_from_run(&a->run, number);
-	default:
-		return take_from_heap(&a->heap, number);
-	}
+	return a->runs ? take_from_run(&a->run, number) : take_first(a, number);
 }
 
 /* --------------------------------------------------------------------- order */
@@ -254,43 +291,13 @@ static void play(struct t3_timed *sim, uint32_t rank)
 		o->winner[at] = sooner(o, o->winner[2 * at], o->winner[2 * at + 1]);
 }
 
-/* Of events at one time, the place of the first. */
-static uint32_t first_of(const struct timed_event *const *events, uint32_t places)
-{
-	uint32_t best = (uint32_t)__builtin_ctz(places), place;
-
-	for (place = best + 1; place <= TIMED_AT_HEAP; place++)
-		if (places & 1u << place && events[place]->tie < events[best]->tie)
-			best = place;
-	return best;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Times alone say which event is next, but for few. The host can compare them side by side. */
 void timed_agenda_settle(struct timed_device *d)
 {
 	struct timed_agenda *a = &d->agenda;
-	const struct timed_event *run = run_at(&a->run, 0), *heap = &a->heap.event[0];
-	uint64_t memory = a->memory.time, link = a->link.time, neighbour = a->neighbour.time;
-	uint64_t least =
-		earlier(earlier(earlier(memory, link), earlier(neighbour, run->time)), heap->time);
-	uint32_t places = (uint32_t)(memory == least) << TIMED_AT_MEMORY |
-			  (uint32_t)(link == least) << TIMED_AT_LINK |
-			  (uint32_t)(neighbour == least) << TIMED_AT_NEIGHBOUR |
-			  (uint32_t)(run->time == least) << TIMED_AT_RUN |
-			  (uint32_t)(heap->time == least) << TIMED_AT_HEAP;
+	const struct timed_event *run = run_at(&a->run, 0);
 
-	a->soonest = (uint32_t)__builtin_ctz(places);
-	if (places & (places - 1))
-		a->soonest =
-			first_of((const struct timed_event *const[]){ &a->memory, &a->link,
-								      &a->neighbour, run, heap },
-				 places);
-	d->sim->order.next[d->rank] = least;
+	a->runs = before(run->time, run->tie, &a->first);
+	d->sim->order.next[d->rank] = a->runs ? run->time : a->first.time;
 	if (d->sim->devices > 1)
 		play(d->sim, d->rank);
 }

@@ -54,33 +54,16 @@ bool timed_gemm_init(struct timed_device *d)
 
 /* --------------------------------------------------------------------- loads */
 
-static void load_part(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes)
-{
-	struct timed_slot *s = &d->gemm.slot[slot];
-	uint64_t time = timed_cache_load(d, slot, block, bytes);
-
-	if (time == T3_TIMED_NEVER)
-		s->pending++;
-	else if (time > s->ready)
-		s->ready = time;
-}
-
 /* Loads a step's block of A or B in parts. `height`: its rows of A, or columns of B. */
-static void load_panel(struct timed_device *d, uint32_t slot, uint32_t first, uint32_t parts,
-		       uint32_t height)
+static void load_panel(struct timed_device *d, uint32_t slot, uint32_t first, uint32_t height)
 {
 	const struct timed_shape *s = timed_shape(d);
-	uint32_t step = d->gemm.slot[slot].step;
-	uint32_t depth = step + 1 < s->k_steps ? s->k_block : s->k_last;
-	uint32_t left = height * depth * s->element_bytes, part;
-	uint32_t most = (uint32_t)timed_params(d)->request_bytes;
+	struct timed_slot *at = &d->gemm.slot[slot];
+	uint32_t depth = at->step + 1 < s->k_steps ? s->k_block : s->k_last;
+	uint64_t time = timed_cache_load(d, slot, first, height * depth * s->element_bytes);
 
-	for (part = 0; part < parts && left; part++) {
-		uint32_t bytes = left < most ? left : most;
-
-		load_part(d, slot, first + part, bytes);
-		left -= bytes;
-	}
+	if (time > at->ready)
+		at->ready = time;
 }
 
 static void wait_for_loads(struct timed_device *d, uint32_t slot)
@@ -95,11 +78,10 @@ static void wait_for_loads(struct timed_device *d, uint32_t slot)
 /* Loads the operands of the slot's step. The step starts when they are loaded, after `ready`. */
 static void load(struct timed_device *d, uint32_t slot)
 {
-	const struct timed_shape *s = timed_shape(d);
 	struct timed_slot *at = &d->gemm.slot[slot];
 
-	load_panel(d, slot, at->a, s->a_parts, at->place.rows);
-	load_panel(d, slot, at->b, s->b_parts, at->place.columns);
+	load_panel(d, slot, at->a, at->place.rows);
+	load_panel(d, slot, at->b, at->place.columns);
 	wait_for_loads(d, slot);
 }
 
@@ -211,6 +193,7 @@ static void next_group(struct timed_device *d, uint32_t slot)
 	}
 	*s = (struct timed_slot){ .tile = g->next_tile++, .ready = d->sim->now };
 	s->started = d->sim->now;
+	d->sim->paused |= s->tile == d->sim->pause_tile;
 	timed_shape_tile(timed_shape(d), s->tile, &s->place);
 	first_blocks(timed_shape(d), s);
 	load(d, slot);

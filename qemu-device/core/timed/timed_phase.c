@@ -21,15 +21,13 @@ static void start_copies(struct timed_device *d, uint32_t phase)
 	bool nmc = timed_updates_in_memory(d->sim);
 	enum timed_copy_kind scatter = nmc ? TIMED_COPY_RS_NMC : TIMED_COPY_RS;
 	enum timed_copy_kind gather = all_to_all(d) ? TIMED_COPY_ALL_TO_ALL : TIMED_COPY_AG;
+	bool scatters = phase <= T3_TIMED_NODE_REDUCE_SCATTER;
+	bool nodes = phase == T3_TIMED_NODE_REDUCE_SCATTER || phase == T3_TIMED_NODE_ALL_GATHER;
+	enum timed_copy_kind kind = scatters ? scatter : gather;
+	enum timed_level level = nodes ? TIMED_OVER_NODES : TIMED_IN_NODE;
 
-	if (phase == T3_TIMED_REDUCE_SCATTER)
-		timed_copy_start(d, scatter, TIMED_IN_NODE);
-	else if (phase == T3_TIMED_NODE_REDUCE_SCATTER)
-		timed_copy_start(d, scatter, TIMED_OVER_NODES);
-	else if (phase == T3_TIMED_NODE_ALL_GATHER)
-		timed_copy_start(d, gather, TIMED_OVER_NODES);
-	else
-		timed_copy_start(d, gather, TIMED_IN_NODE);
+	if (!timed_recall_begin(d, kind, level))
+		timed_copy_start(d, kind, level);
 }
 
 /* Of the cache's transfers, those that are still to come do not count. */
@@ -120,6 +118,8 @@ static void end_phase(struct timed_device *d, uint32_t phase, uint64_t started)
 					     "node all-gather", "all-gather" };
 	bool last = phase == T3_TIMED_ALL_GATHER;
 
+	if (phase != T3_TIMED_GEMM)
+		timed_recall_end(d);
 	timed_span(d, T3_TIMED_TRACK_PHASE, last && all_to_all(d) ? "all-to-all" : names[phase], 0,
 		   started);
 	d->counters.phase_end[phase] = d->counters.end = d->sim->now;

@@ -15,7 +15,8 @@ struct timed_device;
 enum timed_event_kind {
 	TIMED_EVENT_SLOT,
 	TIMED_EVENT_NODE_LINK,
-	TIMED_EVENT_COPY, /* a sum that waited is written */
+	TIMED_EVENT_COPY,     /* a sum that waited is written */
+	TIMED_EVENT_RECALLED, /* a phase that another run had is over */
 	TIMED_EVENT_MEMORY,
 	TIMED_EVENT_LINK,
 	TIMED_EVENT_ARRIVAL
@@ -60,7 +61,9 @@ struct timed_agenda {
 	struct timed_run run;
 	struct timed_heap heap; /* of those that are too early for the run's end */
 	uint64_t sequence;
-	uint32_t soonest; /* the place of the device's next event */
+	struct timed_event first; /* of those that are not in the run */
+	uint32_t at;		  /* its place */
+	bool runs;		  /* the device's next event is in the run */
 };
 
 bool timed_agenda_init(struct timed_device *d, uint64_t events);
@@ -256,8 +259,11 @@ struct timed_cache {
 };
 
 bool timed_cache_init(struct timed_device *d);
-/* Returns the time when the slot has the block; T3_TIMED_NEVER: timed_ops.loaded() follows. */
-uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes);
+/*
+ * Loads so many bytes for the slot, from the block `first` on. Returns when it has those that are in
+ * the cache; 0: none is. The others are pending, and timed_ops.loaded() follows for each.
+ */
+uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t first, uint32_t bytes);
 void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes);
 void timed_cache_filled(struct timed_device *d, uint32_t line);
 void timed_cache_flush(struct timed_device *d);
@@ -466,6 +472,22 @@ void timed_copy_written(struct timed_device *d);
 void timed_copy_received(struct timed_device *d);
 void timed_copy_gathered(struct timed_device *d, uint32_t piece);
 
+/* -------------------------------------------------------------------- recall */
+
+/* The phase that a device is in: recalled from another run, or kept for other runs. */
+struct timed_recording {
+	const struct timed_past *from;
+	struct timed_past *to;
+	uint64_t started, events;
+	uint64_t queue_peak; /* of the phases before */
+};
+
+/* True: the phase is known, and timed_recall_event() ends it. */
+bool timed_recall_begin(struct timed_device *d, enum timed_copy_kind kind, enum timed_level level);
+/* The phase that began is over. */
+void timed_recall_end(struct timed_device *d);
+void timed_recall_event(struct timed_device *d);
+
 /* -------------------------------------------------------------------- device */
 
 struct timed_device {
@@ -475,6 +497,7 @@ struct timed_device {
 	uint8_t phase; /* enum t3_timed_phase; T3_TIMED_PHASES: done */
 	bool beside;   /* a GEMM runs beside this phase, which is a collective's */
 	uint64_t phase_started;
+	struct timed_recording recording;
 	struct timed_memory memory;
 	struct timed_cache cache;
 	struct timed_gemm gemm;
@@ -517,9 +540,11 @@ struct t3_timed {
 	const struct timed_ops *ops;
 	struct timed_shape shape;
 	struct timed_order order;
-	uint64_t now, events;
+	uint64_t now, events, recalled;
 	uint64_t work; /* requests and loads so far: the host's work */
 	uint32_t devices, done;
+	uint32_t pause_tile; /* when a workgroup begins it, the run pauses; TIMED_NONE: never */
+	bool paused;
 	struct timed_device *device;
 };
 
@@ -539,6 +564,9 @@ bool timed_updates_in_memory(const struct t3_timed *sim);
 /* T3_TIMED_PHASES: there is none. */
 uint32_t timed_first_phase(const struct t3_timed *sim);
 uint32_t timed_next_phase(const struct t3_timed *sim, uint32_t phase);
+/* timed_run.c */
+uint64_t timed_request_bound(const struct timed_device *d);
+uint64_t timed_event_bound(const struct timed_device *d);
 /* timed_base.c */
 uint64_t timed_ps(uint64_t bytes, uint64_t gbps); /* rounded up */
 void timed_cost_compute(const struct t3_timed_params *p, uint32_t bytes, struct timed_cost *cost);

@@ -13,7 +13,7 @@
  * The most requests at once: loads, updates and records of each piece, copies. One that was
  * served is in use until what it starts was added.
  */
-static uint64_t request_bound(const struct timed_device *d)
+uint64_t timed_request_bound(const struct timed_device *d)
 {
 	const struct timed_shape *s = timed_shape(d);
 
@@ -25,7 +25,7 @@ static uint64_t request_bound(const struct timed_device *d)
  * The most events in the run and the heap at once: one of each slot, of each peer, of the node
  * before, of the node link, and of the sums that wait.
  */
-static uint64_t event_bound(const struct timed_device *d)
+uint64_t timed_event_bound(const struct timed_device *d)
 {
 	return (uint64_t)d->gemm.slots + timed_shape(d)->ranks + 3;
 }
@@ -33,9 +33,9 @@ static uint64_t event_bound(const struct timed_device *d)
 static bool device_init(struct timed_device *d)
 {
 	/* The first one makes what the bounds look at. */
-	return timed_gemm_init(d) && timed_agenda_init(d, event_bound(d)) && timed_cache_init(d) &&
+	return timed_gemm_init(d) && timed_agenda_init(d, timed_event_bound(d)) && timed_cache_init(d) &&
 	       timed_link_init(d) && timed_tracker_init(d) && timed_dma_init(d) &&
-	       timed_copy_init(d) && timed_memory_init(d, request_bound(d));
+	       timed_copy_init(d) && timed_memory_init(d, timed_request_bound(d));
 }
 
 static void device_free(struct timed_device *d)
@@ -104,6 +104,7 @@ struct t3_timed *t3_timed_new(const struct t3_timed_setup *setup)
 		return NULL;
 	sim->setup = *setup;
 	sim->ops = &timed_device_ops;
+	sim->pause_tile = TIMED_NONE;
 	timed_shape_init(&sim->shape, setup);
 	sim->devices = setup->mirrored ? 1 : (uint32_t)setup->workload.ranks;
 	sim->device = calloc(sim->devices, sizeof(sim->device[0]));
@@ -123,6 +124,8 @@ static void step_others(struct timed_device *d, enum timed_event_kind kind, uint
 		timed_node_link_event(d);
 	else if (kind == TIMED_EVENT_COPY)
 		timed_copy_event(d);
+	else if (kind == TIMED_EVENT_RECALLED)
+		timed_recall_event(d);
 	else
 		timed_link_arrival(d, number);
 }
@@ -158,16 +161,16 @@ uint64_t t3_timed_run(struct t3_timed *sim, uint64_t until, uint64_t budget)
 {
 	uint64_t count = 0, work = sim->work;
 
-	while (count < budget && (sim->work - work) / EVENT_WORK < budget) {
+	while (!sim->paused && count < budget && (sim->work - work) / EVENT_WORK < budget) {
 		uint64_t time = next_time(sim);
 
 		if (time == T3_TIMED_NEVER || time > until)
 			break;
 		sim->now = time;
+		sim->events++;
 		step(&sim->device[timed_order_first(sim)]);
 		count++;
 	}
-	sim->events += count;
 	return count;
 }
 
@@ -189,6 +192,11 @@ bool t3_timed_done(const struct t3_timed *sim)
 uint64_t t3_timed_events(const struct t3_timed *sim)
 {
 	return sim->events;
+}
+
+uint64_t t3_timed_recalled(const struct t3_timed *sim)
+{
+	return sim->recalled;
 }
 
 uint32_t t3_timed_devices(const struct t3_timed *sim)

@@ -109,13 +109,21 @@ static bool run_program(struct sim_figures *figures, enum t3_timed_program progr
 	setup->program = program;
 	if (!t3_timed_check(setup, why, SIM_WHY_SIZE))
 		return false;
-	sim = t3_timed_new(setup);
+	if (program == T3_TIMED_T3_MCA_AG && figures->branch) {
+		sim = figures->branch;
+		figures->branch = NULL;
+	} else {
+		sim = t3_timed_new(setup);
+	}
 	if (!sim) {
 		snprintf(why, SIM_WHY_SIZE, "there is not enough memory for the run");
 		return false;
 	}
+	if (figures->wanted & 1u << SIM_T3_MCA_AG && program == T3_TIMED_T3_MCA)
+		figures->branch = t3_timed_fork(sim);
 	good = run_to_end(figures, setup, sim, why);
 	figures->events += t3_timed_events(sim);
+	figures->recalled += t3_timed_recalled(sim);
 	figures->ran[program] = good;
 	t3_timed_free(sim);
 	return good;
@@ -130,6 +138,12 @@ bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
 		return run_program(figures, T3_TIMED_RS_NMC, setup, why);
 	return configs[config].program == T3_TIMED_PROGRAMS ||
 	       run_program(figures, configs[config].program, setup, why);
+}
+
+void sim_figures_end(struct sim_figures *figures)
+{
+	t3_timed_free(figures->branch);
+	figures->branch = NULL;
 }
 
 /* Run until the phase is over. */

@@ -40,6 +40,9 @@ struct sim_figures {
 	struct t3_timed_counters counters[T3_TIMED_PROGRAMS]; /* of one device; all are equal */
 	struct t3_timed_use use[T3_TIMED_PROGRAMS][T3_TIMED_PHASES];
 	uint64_t events;
+	uint64_t recalled;	 /* events that were not computed, as another run had the same */
+	uint32_t wanted;	 /* configurations that will run, so that runs may share a part */
+	struct t3_timed *branch; /* of T3-MCA, for T3-MCA-AG; or NULL */
 };
 
 const char *sim_config_name(enum sim_config config);
@@ -58,6 +61,8 @@ bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
 /* The GEMM or the collective of a setup, without the other; its time, in ps. False: `why`. */
 bool sim_figures_gemm(struct t3_timed_setup *setup, uint64_t *ps, uint64_t *events, char *why);
 bool sim_figures_alone(struct t3_timed_setup *setup, uint64_t *ps, uint64_t *events, char *why);
+/* To be called after the runs. */
+void sim_figures_end(struct sim_figures *figures);
 uint64_t sim_figures_time(const struct sim_figures *figures, enum sim_config config); /* ps */
 double sim_figures_speedup(const struct sim_figures *figures, enum sim_config config);
 /* Of the collective alone, in GB/s, as benchmarks of collectives define them. */
