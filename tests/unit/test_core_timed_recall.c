@@ -59,6 +59,10 @@ static struct t3_timed_setup draw(uint64_t *seed)
 	timed_param(&setup, "link_gbps", 5 + host_below(seed, 500));
 	timed_param(&setup, "queue_entries", 1 + host_below(seed, 64));
 	timed_param(&setup, "threshold_low", 1 + host_below(seed, 64));
+	timed_param(&setup, "threshold_middle", 1 + host_below(seed, 16));
+	timed_param(&setup, "threshold_high", 1 + host_below(seed, 4));
+	timed_param(&setup, "intensity_middle", 50);
+	timed_param(&setup, "intensity_high", 90);
 	timed_param(&setup, "run_kib", 1 + host_below(seed, 8));
 	timed_param(&setup, "collective_units", 1 + host_below(seed, 5));
 	timed_param(&setup, "copy_unit_gbps", 1 + host_below(seed, 60));
