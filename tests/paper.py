@@ -44,7 +44,7 @@ sublayers = op fc2 fc1
 DRAWS = 6
 PLOTS = ["distribution", "speedup", "traffic", "agreement", "effects", "variants"]
 # A published name, so that there are iterations, and sub-layers that take milliseconds.
-TINY = "[T-NLG]\nhidden = 256\ntokens = 1024\ntp = 4\n"
+TINY = "[T-NLG]\nhidden = 256\ntokens = 1024\ntp = 4\nlayers = 78\nheads = 8\nsequence = 1024\n"
 
 
 def script():
@@ -368,50 +368,27 @@ def trends_are_told_as_they_are():
 
 # --- iterations --------------------------------------------------------------
 
-HAND = iteration.Model("hand", hidden=4, layers=3, heads=2, sequence=2, batch=1, tp=2)
-HAND_SUBLAYERS = {
-    "op": {"gemm": 10, "sequential": 100, "ideal": 70, "t3": 90, "t3-mca": 80},
-    "fc2": {"gemm": 40, "sequential": 200, "ideal": 140, "t3": 160, "t3-mca": 150},
-    "fc1": {"gemm": 40, "sequential": 200, "ideal": 140, "t3": 160, "t3-mca": 150},
-    "ip": {"gemm": 30, "sequential": 150, "ideal": 110, "t3": 130, "t3-mca": 120}}
-
-
-def hand_run(phase, fused=False, flops=1):
-    """On a machine that moves a byte in a picosecond."""
-    return iteration.run_phase(HAND, phase, HAND_SUBLAYERS, iteration.Machine(flops, 1), fused)
-
-
-def iteration_is_what_a_hand_computes():
-    prompt = hand_run("prompt")
-    # Layer norms 64, softmax 16, residuals 96, GeLU 64; scores and context 24 each.
-    check(prompt["layer_ps"] == 240 + 48 + 300 + 70, "prompt phase", prompt)
-    check(prompt["iteration_ps"] == 3 * 658, "layers", prompt["iteration_ps"])
-    check(prompt["shares"][iteration.SUBLAYER] == 300 / 658, "share", prompt["shares"])
-    check(prompt["configs"]["t3-mca"]["speedup"] == 658 / 588, "T3-MCA", prompt["configs"])
-    check(prompt["configs"]["t3"]["iteration_ps"] == 3 * 608, "T3", prompt["configs"])
-    training = hand_run("training")
-    # Forward as above, with dropout: 36 more. Backward: memory 348, GEMMs 170, sub-layers 350,
-    # attention 96, and 96 weights of 28 bytes.
-    check(training["layer_ps"] == 658 + 36 + 348 + 170 + 350 + 96 + 2688, "training", training)
-    check(abs(sum(training["shares"].values()) - 1) < 1e-12, "shares", training["shares"])
-    check(hand_run("prompt", fused=True)["layer_ps"] == 658 - 16 - 48 + 32, "fused attention")
-    # Slower arithmetic: scores and context take 16 operations each.
-    check(hand_run("prompt", flops=0.5)["layer_ps"] == 658 - 48 + 64, "bound by compute")
-
-
-def machine_is_that_of_the_parameters():
-    machine = iteration.Machine.of({"compute_units": 80, "flops_per_clock": 1024, "clock_mhz": 1400,
-                                    "compute_percent": 90, "memory_gbps": 1024})
-    check(abs(machine.flops - 103.2192) < 1e-9, "operations in a picosecond", machine)
-    check(machine.bytes == 1.024, "bytes in a picosecond", machine)
-
-
-def each_gemm_has_two_gradients():
-    found = iteration.operators(HAND, "training", False)
-    gemms = [one.sublayer for one in found if one.sublayer]
-    check(all(gemms.count(name) == 3 for name in ("op", "fc2", "fc1", "ip")), "GEMMs", gemms)
-    reduced = [one.sublayer for one in found if one.kind == iteration.SUBLAYER]
-    check(reduced == ["op", "fc2", "fc1", "ip"], "with all-reduce", reduced)
+def iterations_are_those_of_the_tool():
+    """Also GEMMs of the model are those of its workloads: none is left without a time."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "one.model"
+        path.write_text(TINY)
+        answer = sweeps.native("--model", path, "--attention", "separate")
+    found, tools = iteration.iterations_of(answer)[0], answer["iterations"][0]
+    works = {work["sublayer"]: work for work in answer["workloads"]}
+    for phase, name in iteration.TOOLS_PHASES.items():
+        times = {}
+        for one in found[phase]["operators"]:
+            times.setdefault(one["name"], one["ps"])
+        check(min(times.values()) > 0, "an operator takes no time", times)
+        check(times["QKV"] == works["ip"]["phases"]["gemm_ps"], "QKV", times)
+        check(times["MLP down"] == works["fc2"]["configs"]["sequential"]["virtual_ps"], "FC-2", times)
+        for config, got in found[phase]["configs"].items():
+            check(got == tools[name]["iteration"]["configs"][config], "configuration", config)
+        check(found[phase]["iteration_ps"] == 78 * found[phase]["layer_ps"], "layers", found[phase])
+        check(abs(sum(found[phase]["shares"].values()) - 1) < 1e-12, "shares", found[phase])
+    check(found["training"]["iteration_ps"] > found["prompt"]["iteration_ps"], "training", found)
+    check(not found["fused_attention"] and found["heads"] == 8, "model", found)
 
 
 ITERATION = ROOT / "tools/paper/paper_iteration.py"
@@ -438,11 +415,13 @@ def own_model_is_run():
 
 
 def wrong_models_are_refused():
-    for change, text in (({"--heads": 5}, "--hidden 256 is no multiple of --heads 5"),
-                         ({"--tp": 1}, "--tp is 1 and must be 2 to 512"),
-                         ({"--layers": 0}, "--layers is 0 and must be 1 to 10000"),
+    for change, text in (({"--heads": 5}, "hidden 256 is no multiple of heads, 5"),
+                         ({"--tp": 8}, "tp 8 is more than heads, 4"),
+                         ({"--layers": 10001}, "layers is 10001 and must be 1 to 10000"),
+                         ({"--tp": 1}, "tp is '1' and must be 2 to 512"),
+                         ({"--layers": 0}, "layers is '0' and must be a number from 1"),
                          ({"--batch": "x"}, "argument --batch: invalid int value: 'x'"),
-                         ({"--sequence": 1 << 24}, "is 33554432 tokens; at most 16777216"),
+                         ({"--sequence": 1 << 24}, "tokens is 33554432 and must be 1 to 16777216"),
                          ({"--param": "link_gbps=0"}, "link_gbps is '0' and must be"),
                          ({"--param": "no=1"}, "there is no parameter 'no'")):
         expect(run(ITERATION, *words_of(OWN | change)), 2, re.escape(text))
@@ -637,8 +616,7 @@ TESTS = [hypercube_has_each_part_once, hypercube_depends_on_seed_alone, columns_
          refused_machine_is_a_result, bad_use, sweeps_are_complete_and_monotone,
          sweep_has_a_run_for_each_shape, values_are_thinned_to_both_ends,
          means_are_of_the_chosen_runs, trends_are_told_as_they_are,
-         iteration_is_what_a_hand_computes, machine_is_that_of_the_parameters,
-         each_gemm_has_two_gradients, own_model_is_run, wrong_models_are_refused,
+         iterations_are_those_of_the_tool, own_model_is_run, wrong_models_are_refused,
          assumptions_are_documented, sweeps_command, page_is_complete, page_has_all_sections,
          page_is_filled_or_fails,
          timeline_is_read]

@@ -144,7 +144,7 @@ struct t3_timed_setup {
 	struct t3_timed_workload workload;
 	enum t3_timed_program program;
 	bool mirrored; /* one device is its own neighbour; the result equals that of all ranks */
-	struct t3_timed_trace trace; /* span is NULL: no timeline */
+	struct t3_timed_trace trace;	/* span is NULL: no timeline */
 	struct t3_timed_recall *recall; /* or NULL; it lives longer than the run */
 };
 

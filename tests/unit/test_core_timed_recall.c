@@ -46,8 +46,8 @@ static void assert_same(const struct outcome *a, const struct outcome *b)
 static struct t3_timed_setup draw(uint64_t *seed)
 {
 	uint64_t ranks = 2 + host_below(seed, 6);
-	struct t3_timed_setup setup = timed_small(1 + host_below(seed, ranks * 100),
-						  1 + host_below(seed, 160), 1, ranks);
+	struct t3_timed_setup setup =
+		timed_small(1 + host_below(seed, ranks * 100), 1 + host_below(seed, 160), 1, ranks);
 
 	setup.workload.element_bytes = host_below(seed, 4) ? 2 : 4;
 	setup.workload.chunks = (enum t3_timed_chunks)host_below(seed, 3);

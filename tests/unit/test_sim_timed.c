@@ -64,6 +64,7 @@ TEST("a model file is read")
 TEST("bad model files are refused with their line")
 {
 #define MODEL "[m]\nhidden = 8\ntokens = 8\n"
+#define WHOLE "layers = 2\nheads = 2\nsequence = 8\n"
 	static const struct {
 		const char *text, *why;
 	} bad[] = {
@@ -82,7 +83,7 @@ TEST("bad model files are refused with their line")
 		{ "[m\n", "a section is" },
 		{ "[]\n", "a section is" },
 		{ "[m]\nnonsense\n", "line 2: 'nonsense' is neither" },
-		{ "[m]\nheads = 4\n", "no key 'heads'" },
+		{ "[m]\nkv_heads = 4\n", "no key 'kv_heads'" },
 		{ "[m]\nhidden =\n", "hidden has no value" },
 		{ "[m]\nhidden = 0\n", "hidden is '0'" },
 		{ "[m]\nhidden = -1\n", "hidden is '-1'" },
@@ -106,6 +107,24 @@ TEST("bad model files are refused with their line")
 		{ MODEL "tp = 2\ndtype = f16\ndtype = f16\n", "dtype is given twice" },
 		{ MODEL "nodes = 0\n", "nodes is '0'" },
 		{ MODEL "nodes = 2\nnodes = 2\n", "line 5: nodes is given twice" },
+		{ MODEL "tp = 2\nlayers = 2\nheads = 2\n",
+		  "line 1: model m needs all of layers, heads and sequence, or none" },
+		{ MODEL "tp = 2\nsequence = 8\n", "needs all of layers, heads and sequence" },
+		{ MODEL "tp = 2\n" WHOLE "layers = 2\n", "line 8: layers is given twice" },
+		{ MODEL "tp = 2\n" WHOLE "sublayers = op\n", "take all sublayers with all-reduce" },
+		{ MODEL "tp = 2\n" WHOLE "k = 8\n", "take all sublayers with all-reduce" },
+		{ MODEL "tp = 2\n" WHOLE "collective = all-gather\n", "take all sublayers" },
+		{ MODEL "tp = 2 3\n" WHOLE, "tp 3 is more than heads, 2" },
+		{ MODEL "tp = 2\nlayers = 10001\nheads = 2\nsequence = 8\n",
+		  "layers is 10001 and must be 1 to 10000" },
+		{ MODEL "tp = 2\nlayers = 2\nheads = 3\nsequence = 8\n",
+		  "hidden 8 is no multiple of heads, 3" },
+		{ MODEL "tp = 2\nlayers = 2\nheads = 16\nsequence = 8\n",
+		  "hidden 8 is no multiple of heads, 16" },
+		{ MODEL "tp = 2\nlayers = 2\nheads = 2\nsequence = 3\n",
+		  "tokens 8 is no multiple of sequence, 3" },
+		{ MODEL "tp = 2\nlayers = 2\nheads = 2\nsequence = 16\n",
+		  "tokens 8 is no multiple of sequence, 16" },
 		{ "[machine]\nwarp = 9\n", "line 2: there is no parameter 'warp'" },
 		{ "[machine]\nlink_gbps = 0\n", "line 2: link_gbps is '0' and must be 1 to" },
 	};
@@ -262,7 +281,12 @@ TEST("files that are no text are refused")
 TEST("a workload has the shape of its sub-layer")
 {
 	static const uint64_t depths[SIM_SUBLAYERS] = { 384, 1536, 1536, 1152 };
-	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP, 0, 0, 0, 0, NULL, false };
+	struct sim_workload w = { .model = "m",
+				  .hidden = 3072,
+				  .tokens = 16384,
+				  .tp = 8,
+				  .element_bytes = 2,
+				  .sublayer = SIM_OP };
 	struct t3_timed_setup setup = { .mirrored = true };
 	char why[SIM_WHY_SIZE];
 	int sublayer;
@@ -281,7 +305,12 @@ TEST("a workload has the shape of its sub-layer")
 	w.tp = 0;
 	assert_false(sim_workload_setup(&w, &setup, why));
 	assert_non_null(strstr(why, "tp is 0"));
-	w = (struct sim_workload){ "m", ~0ull, 16384, 8, 2, SIM_FC2, 0, 0, 0, 0, NULL, false };
+	w = (struct sim_workload){ .model = "m",
+				   .hidden = ~0ull,
+				   .tokens = 16384,
+				   .tp = 8,
+				   .element_bytes = 2,
+				   .sublayer = SIM_FC2 };
 	assert_false(sim_workload_setup(&w, &setup, why));
 	assert_non_null(strstr(why, "hidden is"));
 }
@@ -290,7 +319,12 @@ TEST("a workload has the shape of its sub-layer")
 TEST("only sums slice their depth")
 {
 	static const uint64_t depths[T3_TIMED_COLLECTIVES] = { 384, 384, 3072, 3072 };
-	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP, 0, 0, 0, 0, NULL, false };
+	struct sim_workload w = { .model = "m",
+				  .hidden = 3072,
+				  .tokens = 16384,
+				  .tp = 8,
+				  .element_bytes = 2,
+				  .sublayer = SIM_OP };
 	struct t3_timed_setup setup = { .mirrored = true };
 	char why[SIM_WHY_SIZE];
 	int collective;
@@ -339,7 +373,12 @@ TEST("sizes of messages have limits")
 /* Never less than what was asked for, and at most one row of each rank more. */
 TEST("a message is at most a row of each rank larger")
 {
-	struct sim_workload w = { "message", 0, 0, 8, 2, SIM_OP, 0, 0, 0, 0, NULL, false };
+	struct sim_workload w = { .model = "message",
+				  .hidden = 0,
+				  .tokens = 0,
+				  .tp = 8,
+				  .element_bytes = 2,
+				  .sublayer = SIM_OP };
 	struct t3_timed_setup setup = { .mirrored = true };
 	uint64_t bytes, tp;
 	char why[SIM_WHY_SIZE];
@@ -367,10 +406,30 @@ TEST("a message is at most a row of each rank larger")
 TEST("any shape that hardware could run is accepted")
 {
 	static const struct sim_workload shapes[] = {
-		{ "few tokens", 18432, 2048, 32, 2, SIM_OP, 0, 0, 0, 0, NULL, false },
-		{ "one token", 64, 1, 64, 2, SIM_FC2, 0, 0, 0, 0, NULL, false },
-		{ "odd", 4097, 333, 17, 2, SIM_OP, 0, 0, 0, 0, NULL, false },
-		{ "many ranks", 4096, 4096, 512, 2, SIM_FC1, 0, 0, 0, 0, NULL, false },
+		{ .model = "few tokens",
+		  .hidden = 18432,
+		  .tokens = 2048,
+		  .tp = 32,
+		  .element_bytes = 2,
+		  .sublayer = SIM_OP },
+		{ .model = "one token",
+		  .hidden = 64,
+		  .tokens = 1,
+		  .tp = 64,
+		  .element_bytes = 2,
+		  .sublayer = SIM_FC2 },
+		{ .model = "odd",
+		  .hidden = 4097,
+		  .tokens = 333,
+		  .tp = 17,
+		  .element_bytes = 2,
+		  .sublayer = SIM_OP },
+		{ .model = "many ranks",
+		  .hidden = 4096,
+		  .tokens = 4096,
+		  .tp = 512,
+		  .element_bytes = 2,
+		  .sublayer = SIM_FC1 },
 	};
 	struct t3_timed_setup setup = { .mirrored = true };
 	char why[SIM_WHY_SIZE];
@@ -384,7 +443,12 @@ TEST("any shape that hardware could run is accepted")
 
 TEST("chunks are blocks or rows")
 {
-	struct sim_workload w = { "m", 3072, 1024, 8, 2, SIM_OP, 0, 0, 0, 0, NULL, false };
+	struct sim_workload w = { .model = "m",
+				  .hidden = 3072,
+				  .tokens = 1024,
+				  .tp = 8,
+				  .element_bytes = 2,
+				  .sublayer = SIM_OP };
 	struct t3_timed_setup setup = { .mirrored = true };
 	uint64_t rows, columns;
 	char why[SIM_WHY_SIZE];
@@ -410,7 +474,12 @@ TEST("chunks are blocks or rows")
 
 TEST("the figures are those of the phases")
 {
-	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_FC2, 0, 0, 0, 0, NULL, false };
+	struct sim_workload w = { .model = "m",
+				  .hidden = 3072,
+				  .tokens = 4096,
+				  .tp = 8,
+				  .element_bytes = 2,
+				  .sublayer = SIM_FC2 };
 	struct t3_timed_setup setup = { .mirrored = true };
 	struct sim_figures f = { 0 };
 	uint64_t gemm, scatter, gather, nmc;
@@ -438,7 +507,12 @@ TEST("the figures are those of the phases")
 /* What a perfect overlap hides is all of a collective but an all-reduce's all-gather. */
 TEST("an ideal overlap hides all but the last all-gather")
 {
-	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_OP, 0, 0, 0, 0, NULL, false };
+	struct sim_workload w = { .model = "m",
+				  .hidden = 3072,
+				  .tokens = 4096,
+				  .tp = 8,
+				  .element_bytes = 2,
+				  .sublayer = SIM_OP };
 	int collective;
 
 	for (collective = 1; collective < T3_TIMED_COLLECTIVES; collective++) {
@@ -506,7 +580,13 @@ TEST("ALONE runs without SEQUENTIAL")
 /* With nodes, an ideal overlap hides both reduce-scatters, and both all-gathers follow. */
 TEST("an ideal overlap over nodes hides both reduce-scatters")
 {
-	struct sim_workload w = { "m", 1024, 1024, 8, 2, SIM_FC2, 0, 0, 2, 0, NULL, false };
+	struct sim_workload w = { .model = "m",
+				  .hidden = 1024,
+				  .tokens = 1024,
+				  .tp = 8,
+				  .element_bytes = 2,
+				  .sublayer = SIM_FC2,
+				  .nodes = 2 };
 	struct t3_timed_setup setup = { .mirrored = true };
 	struct sim_figures f = { 0 };
 	uint64_t scatter, gather, part[T3_TIMED_PHASES];

@@ -42,7 +42,7 @@ import paper_print as prints
 import paper_sweeps
 from paper_figures import (NEEDED_CONFIGS, comparison, figures, held_out_figures, rules,
                            sublayers)
-from paper_run import BUILD, CpuSeconds, Refused, native, values_of
+from paper_run import BUILD, CpuSeconds, Refused, native
 from paper_trends import trends
 from paper_vm import print_vm, run_vm
 
@@ -55,7 +55,7 @@ DRAWS, SEED = 200, 1
 
 def simulate_with(model, values):
     """The answer for the configurations of the published figures, with these parameters."""
-    options = ["--model", model]
+    options = ["--model", model, "--attention", "separate"]
     for config in NEEDED_CONFIGS:
         options += ["--config", config]
     for name, value in values.items():
@@ -66,8 +66,7 @@ def simulate_with(model, values):
 def all_figures(answer, held_out):
     """`held_out` is an answer, or {} without workloads."""
     more = held_out.get("workloads", [])
-    iterations = paper_iteration.published_models(answer["workloads"] + more,
-                                                  values_of(answer["parameters"]))
+    iterations = paper_iteration.iterations_of(answer, held_out)
     return (figures(answer["workloads"]) | held_out_figures(more)
             | paper_iteration.iteration_figures(iterations))
 
@@ -206,7 +205,8 @@ def arguments():
 def predict(model):
     """The held-out workloads, if there are any."""
     try:
-        return {"workloads": simulate_with(model, {})["workloads"]} if model else {}
+        answer = simulate_with(model, {}) if model else {}
+        return {key: answer[key] for key in ("workloads", "iterations") if key in answer}
     except Refused as error:
         return {"refused": error.sentence}
 
@@ -225,10 +225,8 @@ def compute(args, result):
         vm_works = [] if args.no_vm else run_vm()
     with args.spent.on("each parameter"):
         varied = {} if args.no_sweep else vary(args, result["parameters"], values)
-    more = result["held_out"].get("workloads", [])
     return {"comparison": comparison(values, draws.ranges(rows)), "trends": trends(swept),
-            "iterations": paper_iteration.published_models(
-                result["workloads"] + more, values_of(result["parameters"])),
+            "iterations": paper_iteration.iterations_of(result, result["held_out"]),
             "broken_rules": rules(result["workloads"]), "rows": rows, "sweeps": swept,
             "vm": vm_works, "variation": varied}
 

@@ -12,6 +12,7 @@
 #include "common/message.h"
 #include "timed/arguments.h"
 #include "timed/device.h"
+#include "timed/iterations.h"
 #include "timed/model.h"
 
 /* State that all workloads of one call share. */
@@ -26,6 +27,7 @@ struct run {
 	double seconds;
 	struct timed_devices devices; /* count 0: no devices, only the model */
 	struct timed_model *model;    /* NULL: the workloads are not a model's */
+	struct timed_iterations iterations;
 };
 
 /* The observer of a workload's runs. */
@@ -206,7 +208,7 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 		json_array_append_new(run->results, timed_job_to_json(&job));
 	else
 		timed_print(&job);
-	return EXIT_OK;
+	return timed_iterations_take(&run->iterations, &job);
 }
 
 static json_t *semantics_of(const struct run *run)
@@ -225,6 +227,8 @@ static int show_json(struct run *run)
 		timed_model_to_json(run->model, root);
 	json_object_set_new(root, "parameters", timed_params_to_json(&run->args->machine.params));
 	json_object_set(root, "workloads", run->results);
+	if (json_array_size(run->iterations.results))
+		json_object_set(root, "iterations", run->iterations.results);
 	json_object_set(root, "warnings", run->warnings);
 	json_object_set_new(root, "semantics", semantics_of(run));
 	json_object_set_new(root, "events", json_integer((json_int_t)run->events));
@@ -266,7 +270,8 @@ static struct run begin(const struct timed_arguments *args)
 	return (struct run){ .args = args,
 			     .results = json_array(),
 			     .warnings = json_array(),
-			     .recall = t3_timed_recall_new() };
+			     .recall = t3_timed_recall_new(),
+			     .iterations = timed_iterations_new(args) };
 }
 
 static void end(struct run *run)
@@ -274,6 +279,7 @@ static void end(struct run *run)
 	json_decref(run->results);
 	json_decref(run->warnings);
 	t3_timed_recall_free(run->recall);
+	timed_iterations_free(&run->iterations);
 }
 
 static int run_models(const struct timed_arguments *args, const struct sim_models *models)

@@ -166,7 +166,8 @@ uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t first,
 		left -= bytes;
 		if (from != T3_TIMED_NEVER) {
 			c->used[number] = ++clock;
-			free = (free > from ? free : from) > now ? (free > from ? free : from) : now;
+			free = (free > from ? free : from) > now ? (free > from ? free : from)
+								 : now;
 			free += ps;
 			ready = free;
 			busy += ps;

@@ -18,8 +18,8 @@ static void *duplicate(const void *from, size_t used, size_t size)
 	return to;
 }
 
-#define DUPLICATE(pointer, count)                                                                 \
-	((pointer) = duplicate(pointer, (size_t)(count) * sizeof(*(pointer)),                     \
+#define DUPLICATE(pointer, count)                                             \
+	((pointer) = duplicate(pointer, (size_t)(count) * sizeof(*(pointer)), \
 			       (size_t)(count) * sizeof(*(pointer))))
 
 static bool copy_ring(struct timed_ring *ring)

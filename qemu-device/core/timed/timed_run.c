@@ -33,9 +33,10 @@ uint64_t timed_event_bound(const struct timed_device *d)
 static bool device_init(struct timed_device *d)
 {
 	/* The first one makes what the bounds look at. */
-	return timed_gemm_init(d) && timed_agenda_init(d, timed_event_bound(d)) && timed_cache_init(d) &&
-	       timed_link_init(d) && timed_tracker_init(d) && timed_dma_init(d) &&
-	       timed_copy_init(d) && timed_memory_init(d, timed_request_bound(d));
+	return timed_gemm_init(d) && timed_agenda_init(d, timed_event_bound(d)) &&
+	       timed_cache_init(d) && timed_link_init(d) && timed_tracker_init(d) &&
+	       timed_dma_init(d) && timed_copy_init(d) &&
+	       timed_memory_init(d, timed_request_bound(d));
 }
 
 static void device_free(struct timed_device *d)

@@ -11,6 +11,7 @@
 #define LINE_SIZE     512u
 #define MAX_TP	      8u
 #define MAX_WORKLOADS 4096u
+#define MAX_LAYERS    10000u
 
 enum section { NO_SECTION, MODEL, MACHINE };
 
@@ -20,6 +21,7 @@ struct model {
 	uint32_t tps, sublayers;
 	enum sim_sublayer sublayer[SIM_SUBLAYERS];
 	bool has_hidden, has_tokens, has_dtype, has_collective, has_nodes, has_depth;
+	bool has_layers, has_heads, has_sequence;
 	unsigned int line; /* of its name */
 };
 
@@ -155,6 +157,36 @@ static const char *missing(const struct model *m)
 	return m->tps ? NULL : "tp";
 }
 
+static bool check_iterations(const struct parser *p)
+{
+	const struct model *m = &p->model;
+	const struct sim_workload *w = &m->workload;
+	uint32_t i;
+
+	if (!m->has_layers && !m->has_heads && !m->has_sequence)
+		return true;
+	if (!m->has_layers || !m->has_heads || !m->has_sequence)
+		return refuse(p, "model %s needs all of layers, heads and sequence, or none",
+			      w->model);
+	if (m->has_depth || m->sublayers || w->collective != T3_TIMED_COLLECTIVE_ALL_REDUCE)
+		return refuse(p, "model %s has layers, which take all sublayers with all-reduce",
+			      w->model);
+	if (w->layers > MAX_LAYERS)
+		return refuse(p, "layers is %" PRIu64 " and must be 1 to %u", w->layers,
+			      MAX_LAYERS);
+	if (w->heads > w->hidden || w->hidden % w->heads)
+		return refuse(p, "hidden %" PRIu64 " is no multiple of heads, %" PRIu64, w->hidden,
+			      w->heads);
+	if (w->sequence > w->tokens || w->tokens % w->sequence)
+		return refuse(p, "tokens %" PRIu64 " is no multiple of sequence, %" PRIu64,
+			      w->tokens, w->sequence);
+	for (i = 0; i < m->tps; i++)
+		if (m->tp[i] > w->heads)
+			return refuse(p, "tp %" PRIu64 " is more than heads, %" PRIu64, m->tp[i],
+				      w->heads);
+	return true;
+}
+
 /* A model is complete: add one workload for each tp and sub-layer. */
 static bool end_model(struct parser *p)
 {
@@ -169,6 +201,8 @@ static bool end_model(struct parser *p)
 	if (m->has_depth && m->sublayers)
 		return refuse(p, "model %s has k and sublayers, of which it takes one",
 			      m->workload.model);
+	if (!check_iterations(p))
+		return false;
 	count = m->has_depth ? 1 : m->sublayers ? m->sublayers : SIM_SUBLAYERS;
 	for (i = 0; i < m->tps; i++) {
 		for (k = 0; k < count; k++) {
@@ -365,6 +399,12 @@ static bool parse_line(struct parser *p, char *line)
 		return set_collective(p, value);
 	if (!strcmp(key, "nodes"))
 		return set_once(p, key, value, &m->workload.nodes, &m->has_nodes);
+	if (!strcmp(key, "layers"))
+		return set_once(p, key, value, &m->workload.layers, &m->has_layers);
+	if (!strcmp(key, "heads"))
+		return set_once(p, key, value, &m->workload.heads, &m->has_heads);
+	if (!strcmp(key, "sequence"))
+		return set_once(p, key, value, &m->workload.sequence, &m->has_sequence);
 	return refuse(p, "a model has no key '%.64s'", key);
 }
 

@@ -14,6 +14,9 @@
  *     dtype = f16              default; bf16, f32
  *     collective = all-reduce  default; reduce-scatter, all-gather, all-to-all
  *     nodes = 1                default; each tp is divided into as many
+ *     layers = 78              with heads and sequence: iterations of the whole model, too
+ *     heads = 28
+ *     sequence = 1024          tokens
  *     [machine]                parameters of the timed model, by their names
  *     memory_gbps = 2048
  */

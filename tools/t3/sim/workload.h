@@ -28,6 +28,8 @@ struct sim_workload {
 	uint64_t depth;	  /* K of all ranks; 0: that of the sub-layer */
 	const char *part; /* the GEMM's name; NULL: that of the sub-layer */
 	bool by_rows;	  /* the chunks are rows, whatever the setup says */
+	/* Of a model with all sub-layers, for its iterations; 0: it has none. */
+	uint64_t layers, heads, sequence;
 };
 
 /* Of a message. */

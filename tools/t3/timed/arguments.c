@@ -294,8 +294,6 @@ static int check_file(struct timed_arguments *args)
 	args->setting.tp = args->workload.tp;
 	if (!args->ep)
 		args->setting.ep = 1;
-	if (!args->attention)
-		args->setting.scores_stay = true;
 	return settle_tokens(args);
 }
 
@@ -315,10 +313,15 @@ static int check(struct timed_arguments *args)
 
 	if (args->list)
 		return EXIT_OK;
+	if (!args->attention)
+		args->setting.scores_stay = true;
+	if (args->attention && !args->config_file && !args->model)
+		return complain(EXIT_USAGE,
+				"--attention needs a model by --config FILE or --model");
 	if (!args->config_file && (args->phase || args->ep || args->sequence || args->batch ||
-				   args->attention || args->mlp != SIM_MLP_BY_TYPE))
-		return complain(EXIT_USAGE, "--phase, --ep, --sequence, --batch, --attention and "
-					    "--mlp need a model by --config FILE");
+				   args->mlp != SIM_MLP_BY_TYPE))
+		return complain(EXIT_USAGE, "--phase, --ep, --sequence, --batch and --mlp "
+					    "need a model by --config FILE");
 	if (args->fabric && !args->device)
 		return complain(EXIT_USAGE, "--fabric needs --device");
 	if (args->config_file)

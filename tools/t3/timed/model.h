@@ -10,6 +10,7 @@
 
 struct timed_model {
 	const char *path;
+	char name[SIM_NAME_SIZE]; /* of a model that has no file of its own */
 	const struct timed_arguments *args;
 	struct sim_transformer transformer;
 	struct sim_setting setting;
@@ -38,6 +39,7 @@ bool timed_model_run_rest(struct timed_model *model, uint64_t *events, char *why
 
 /* The GEMMs that end in collectives; then the layers and the iteration, and what they are made of. */
 void timed_model_print_gemms(const struct timed_model *model);
+void timed_model_print_head(const struct timed_model *model);
 void timed_model_print(const struct timed_model *model);
 void timed_model_to_json(const struct timed_model *model, json_t *root);
 

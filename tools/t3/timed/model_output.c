@@ -100,7 +100,7 @@ static uint32_t endings(const struct timed_model *model, struct ending *found)
 	return count;
 }
 
-static void print_model(const struct timed_model *model)
+void timed_model_print_head(const struct timed_model *model)
 {
 	const struct sim_transformer *t = &model->transformer;
 	const struct sim_setting *s = &model->setting;
@@ -133,7 +133,7 @@ void timed_model_print_gemms(const struct timed_model *model)
 	struct ending found[SIM_MAX_OPERATORS * SIM_LAYER_KINDS];
 	uint32_t count = endings(model, found), i;
 
-	print_model(model);
+	timed_model_print_head(model);
 	printf("  %-36s %28s  %-10s %5s %13s\n", "GEMM on a rank", "M x N x K", "ends in", "ranks",
 	       "an iteration");
 	for (i = 0; i < count; i++) {
