@@ -10,10 +10,10 @@ old lines must be there exactly once, and its new lines must differ.
 
 Of the given rooms or names, COUNT are drawn by SEED (default: all of them). Each is made in a copy of
 the tree, which is built with warnings as errors, and SUITE is run: `native` (of core and libt3; runs
-the programs that mutate.py names until one fails), or one that mutants.py knows: qtest, python,
-examples, guest:PROGRAM, debug:PROGRAM. Each room has its usual one. FILE gets a line for each: name,
-what failed first (- for nothing), seconds. tests/faults/found.txt has those of the last whole run. Ends in
-"N passed, N failed": passed is a fault that was found.
+the programs that mutate.py names until one fails), `models` (tests of `t3 sim` on models), or one
+that mutants.py knows: qtest, python, examples, guest:PROGRAM, debug:PROGRAM. Each room has its usual
+one. FILE gets a line for each: name, what failed first (- for nothing), seconds. tests/faults/found.txt
+has those of the last whole run. Ends in "N passed, N failed": passed is a fault that was found.
 """
 
 import argparse
@@ -33,7 +33,7 @@ import mutate
 ROOT = mutants.ROOT
 FOLDER = ROOT / "tests/faults"
 SUITES = {"core": "native", "libt3": "native", "python": "python", "mpi": "examples",
-          "device": "qtest", "driver": "guest"}
+          "device": "qtest", "driver": "guest", "tools": "models"}
 
 Fault = collections.namedtuple("Fault", "room name file suite says old new")
 
@@ -144,6 +144,26 @@ class Native:
         return ""
 
 
+class Models:
+    """The tests of `t3 sim` on models: of its parts natively, and of the tool."""
+
+    PROGRAMS = ("test_sim_transformer", "test_sim_timed")
+
+    def measure(self, log):
+        return self.verdict(None, log) == ""
+
+    def verdict(self, _fault, log):
+        targets = ["tools/t3/t3", *(f"tests/unit/{name}" for name in self.PROGRAMS)]
+        if mutants.run(["tools/build/native.sh", "native", *targets], log, {}, mutants.KERNEL_SECONDS):
+            return None
+        for name in self.PROGRAMS:
+            if mutants.run([mutants.COPY / ".build/native/tests/unit" / name], log):
+                return name
+        if not mutants.run(["tests/tool.py", "sim of a model"], log):
+            return ""
+        return re.search(r"^not ok \d+ - (\S+)", log.read_text(errors="replace"), re.M)[1]
+
+
 class Suite:
     """One that mutants.py runs."""
 
@@ -184,7 +204,7 @@ def run_faults(chosen, given):
     mutants.copy_tree()
     results = []
     for (room, name), faults in in_groups(chosen, given.suite):
-        suite = Native(room) if name == "native" else Suite(name)
+        suite = Native(room) if name == "native" else Models() if name == "models" else Suite(name)
         if not suite.measure(mutants.BUILD / "log" / f"fault-none-{room}.log"):
             print(f"faults.py: {name} fails without a fault of {room}", file=sys.stderr)
             return 1

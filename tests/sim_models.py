@@ -329,7 +329,29 @@ def page_has_what_machines_give():
     same(row("H100, GEMM of 8192 cubed")[3].strip(), f"{2 * 8192 ** 3 / took:.0f} TFLOP/s")
 
 
-TESTS = [page_has_what_machines_give, machine_files_are_completed, dense_model_by_hand, expert_model_by_hand, heads_are_not_hidden, few_kv_heads_are_copied,
+def page_has_what_assumptions_give():
+    """The table of OP at TP 16 in tools/paper/models.md, and what bounds its phases."""
+    page = (ROOT / "tools/paper/models.md").read_text()
+    update, conflict = ("--param", "update_percent=100"), ("--param", "row_conflict_ns=0")
+    rows = {"as fitted": (), "`update_percent` 100": update, "`row_conflict_ns` 0": conflict,
+            "both": update + conflict}
+    for start, params in rows.items():
+        works = []
+        for hidden, tokens in ((3072, 16384), (4256, 8192)):
+            words = [T3, "sim", "--hidden", str(hidden), "--tokens", str(tokens), "--tp", "16",
+                     "--sublayer", "op", "--json", *QUICK, "--config", "t3", "--config", "ideal", *params]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
+            works.append(json.loads(done.stdout)["workloads"][0]["configs"])
+        cells = [" / ".join(f"{one[config]['speedup']:.3f}" for one in works)
+                 for config in ("t3", "t3-mca", "ideal")]
+        assert f"| {start} | {' | '.join(cells)} |" in page, (start, cells)
+        if not params:
+            same({one["sequential"]["phases"]["reduce_scatter"]["bound"] for one in works}, {"link"})
+            same({one["t3-mca"]["phases"]["gemm"]["bound"] for one in works}, {"DRAM"})
+
+
+TESTS = [page_has_what_machines_give, page_has_what_assumptions_give, machine_files_are_completed,
+         dense_model_by_hand, expert_model_by_hand, heads_are_not_hidden, few_kv_heads_are_copied,
          experts_have_several_names, first_layers_are_dense, latent_attention_is_read,
          text_model_is_nested, sizes_need_not_divide, windows_alternate, old_names_and_plain_mlp,
          unknown_type_is_read_by_its_fields, layers_and_iteration_add_up,

@@ -500,7 +500,7 @@ def run_mutants(run):
 
 
 def needs_of_mutants(run):
-    native_only = all(re.match("(core|libt3)(/|$)", word) for word in (run["FAULTS"] or "all").split())
+    native_only = all(re.match("(core|libt3|tools)(/|$)", word) for word in (run["FAULTS"] or "all").split())
     return ["deps"] if native_only else ["build", "tests-image"]
 
 
