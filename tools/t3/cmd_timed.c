@@ -389,26 +389,28 @@ static int run_config_file(const struct timed_arguments *args)
 	return ret;
 }
 
-static int run_arguments(struct timed_arguments *args)
+static int list_params(const struct timed_arguments *args)
 {
-	const struct sim_models models = { .workload = &args->workload, .count = 1 };
-
-	if (args->list && args->json)
+	if (args->json)
 		return print_json(timed_params_to_json(&args->machine.params));
-	if (args->list) {
-		timed_print_params(&args->machine.params);
-		return EXIT_OK;
-	}
-	return args->config_file ? run_config_file(args) : run_models(args, &models);
+	timed_print_params(&args->machine.params);
+	return EXIT_OK;
 }
 
 int sim_timed(int argc, char **argv)
 {
 	struct timed_arguments args;
+	const struct sim_models one = { .workload = &args.workload, .count = 1 };
 	int ret = timed_arguments_parse(&args, argc, argv);
 
-	if (ret == EXIT_OK)
-		ret = args.model && !args.list ? run_file(&args) : run_arguments(&args);
+	if (ret == EXIT_OK && args.list)
+		ret = list_params(&args);
+	else if (ret == EXIT_OK && args.config_file)
+		ret = run_config_file(&args);
+	else if (ret == EXIT_OK && args.model)
+		ret = run_file(&args);
+	else if (ret == EXIT_OK)
+		ret = run_models(&args, &one);
 	json_decref(args.derived);
 	return ret;
 }

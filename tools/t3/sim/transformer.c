@@ -476,17 +476,6 @@ static void read_frequency(struct reader *r)
 			r->experts[i] = false;
 }
 
-static void read_expert_layers(struct reader *r)
-{
-	uint64_t first = number(r, "first_k_dense_replace", 0, MAX_LAYERS), i;
-	uint64_t step = number(r, "decoder_sparse_step", 1, MAX_LAYERS);
-
-	for (i = 0; i < r->t->layers; i++)
-		r->experts[i] = r->t->experts && i >= first && (!step || (i + 1) % step == 0);
-	read_frequency(r);
-	read_dense_layers(r);
-}
-
 static void read_experts(struct reader *r)
 {
 	struct sim_transformer *t = r->t;
@@ -541,6 +530,8 @@ static void read_sizes(struct reader *r)
 static void read_layers(struct reader *r)
 {
 	struct sim_transformer *t = r->t;
+	uint64_t first = number(r, "first_k_dense_replace", 0, MAX_LAYERS);
+	uint64_t step = number(r, "decoder_sparse_step", 1, MAX_LAYERS);
 	bool dense = false;
 	uint64_t i, kind;
 
@@ -551,7 +542,10 @@ static void read_layers(struct reader *r)
 		return;
 	}
 	read_windows(r);
-	read_expert_layers(r);
+	for (i = 0; i < t->layers; i++)
+		r->experts[i] = t->experts && i >= first && (!step || (i + 1) % step == 0);
+	read_frequency(r);
+	read_dense_layers(r);
 	for (i = 0; i < t->layers; i++) {
 		kind = (r->sliding[i] ? SIM_LAYER_SLIDING : 0) |
 		       (r->experts[i] ? SIM_LAYER_EXPERTS : 0);
@@ -582,21 +576,12 @@ static void read_dtype(struct reader *r)
 
 /* ---------------------------------------------------------------- what is left */
 
-static bool is_harmless(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
-		if (!strcmp(name, harmless[i]))
-			return true;
-	return false;
-}
-
 static void note_rest(struct reader *r)
 {
 	json_t *quantization = field(r, "quantization_config"), *value;
 	uint64_t more = number(r, "num_nextn_predict_layers", 0, MAX_LAYERS);
 	const char *name;
+	size_t i;
 
 	if (!quantization)
 		quantization = json_object_get(r->top, "quantization_config");
@@ -609,8 +594,10 @@ static void note_rest(struct reader *r)
 			 "num_nextn_predict_layers: %" PRIu64 " layers that "
 			 "predict more tokens",
 			 more);
-	json_object_foreach(r->config, name, value) if (!json_object_get(r->read, name) &&
-							!is_harmless(name) && is_set(value))
+	for (i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
+		field(r, harmless[i]);
+	json_object_foreach(r->config, name,
+			    value) if (!json_object_get(r->read, name) && is_set(value))
 		sim_note(r->t, SIM_LEFT_OUT, "field %s%.64s is not read", r->nest, name);
 	if (r->config == r->top)
 		return;
