@@ -63,6 +63,34 @@ def dense_model_by_hand():
          ("optimizer", round(5120 * (1024 + 1280 + 9600) * 28 / 1.024)))
 
 
+def operator_times(found, layer):
+    """{name: ps} of the operators of a kind of layer; of those with one name, the first."""
+    times = {}
+    for one in found["layers"][layer]["operators"]:
+        times.setdefault(one["name"], one["ps"])
+    return times
+
+
+def bytes_of_experts_by_hand():
+    """DeepSeek-V3 on 8 ranks, its experts on 64, at 1.024 bytes/ps. A rank reads each of its 64 rows
+    of 7168 once and writes it for 8 experts. Its weights, of 28 bytes for the optimizer: attention's
+    output, queries by 1536, keys and values by 512 and 64 of position, the router, a slice of the
+    shared expert, and 4 of 256 experts."""
+    found = answer("sizes-deepseek-v3", "--tp", 8, "--ep", 64, "--tokens", 512)
+    times = operator_times(found, 1)
+    for name in ("copies for experts", "sum over experts", "copies for experts, backward",
+                 "sum over experts, backward"):
+        same((name, round(times[name])), (name, round(64 * 7168 * (1 + 8) * 2 / 1.024)))
+    weights = (7168 * 128 * 128 // 8 + 1536 * (7168 + 128 * 192 // 8) + (512 + 64) * 7168
+               + 512 * 128 * (128 + 128) // 8 + 7168 * 256 + 3 * 7168 * 2048 // 8 + 3 * 7168 * 2048 * 4)
+    same(round(times["optimizer"]), round(weights * 28 / 1.024))
+    # Without expert parallelism, a rank has an eighth of each expert, and copies all 512 rows.
+    times = operator_times(answer("sizes-deepseek-v3", "--tp", 8, "--tokens", 512), 1)
+    same(round(times["copies for experts"]), round(512 * 7168 * (1 + 8) * 2 / 1.024))
+    weights += 3 * 7168 * 2048 * (256 // 8 - 4)
+    same(round(times["optimizer"]), round(weights * 28 / 1.024))
+
+
 def expert_model_by_hand():
     """DeepSeek-V3 on 8 ranks for each layer, its experts on 64. 61 layers, the first 3 dense.
     Attention's output: 128 heads x 128 / 8 = 2048. Backward sums the latent vectors' gradients:
@@ -351,7 +379,8 @@ def page_has_what_assumptions_give():
 
 
 TESTS = [page_has_what_machines_give, page_has_what_assumptions_give, machine_files_are_completed,
-         dense_model_by_hand, expert_model_by_hand, heads_are_not_hidden, few_kv_heads_are_copied,
+         dense_model_by_hand, expert_model_by_hand, bytes_of_experts_by_hand,
+         heads_are_not_hidden, few_kv_heads_are_copied,
          experts_have_several_names, first_layers_are_dense, latent_attention_is_read,
          text_model_is_nested, sizes_need_not_divide, windows_alternate, old_names_and_plain_mlp,
          unknown_type_is_read_by_its_fields, layers_and_iteration_add_up,
