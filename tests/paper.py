@@ -388,6 +388,8 @@ def iterations_are_those_of_the_tool():
         check(found[phase]["iteration_ps"] == 78 * found[phase]["layer_ps"], "layers", found[phase])
         check(abs(sum(found[phase]["shares"].values()) - 1) < 1e-12, "shares", found[phase])
     check(found["training"]["iteration_ps"] > found["prompt"]["iteration_ps"], "training", found)
+    check(any("a plain MLP of 4 x hidden" in note for note in answer["semantics"]["approximated"]),
+          "semantics", answer["semantics"])
     check(not found["fused_attention"] and found["heads"] == 8, "model", found)
 
 

@@ -214,7 +214,7 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 static json_t *semantics_of(const struct run *run)
 {
 	return timed_semantics(!run->args->every_device,
-			       run->model ? run->model->transformer.notes : NULL,
+			       run->model ? run->model->transformer.notes : run->iterations.notes,
 			       run->args->derived);
 }
 

@@ -16,6 +16,32 @@ struct timed_iterations timed_iterations_new(const struct timed_arguments *args)
 void timed_iterations_free(struct timed_iterations *its)
 {
 	json_decref(its->results);
+	json_decref(its->notes);
+}
+
+/* Each sentence once, whatever number of models it is about. */
+static void keep_notes(struct timed_iterations *its, const json_t *notes)
+{
+	json_t *sentences, *sentence, *kept;
+	const char *key;
+	size_t i, k;
+
+	if (!its->notes)
+		its->notes = json_object();
+	json_object_foreach((json_t *)notes, key, sentences)
+	{
+		kept = json_object_get(its->notes, key);
+		if (!kept)
+			json_object_set_new(its->notes, key, kept = json_array());
+		json_array_foreach(sentences, i, sentence)
+		{
+			for (k = 0; k < json_array_size(kept); k++)
+				if (json_equal(json_array_get(kept, k), sentence))
+					break;
+			if (k == json_array_size(kept))
+				json_array_append(kept, sentence);
+		}
+	}
 }
 
 static int begin(struct timed_iterations *its, const struct timed_job *job, enum sim_phase phase,
@@ -24,6 +50,7 @@ static int begin(struct timed_iterations *its, const struct timed_job *job, enum
 	const struct sim_workload *w = &job->workload;
 	uint64_t head = w->hidden / w->heads;
 	char why[SIM_WHY_SIZE];
+	bool good;
 
 	*model = (struct timed_model){
 		.args = its->args,
@@ -49,7 +76,16 @@ static int begin(struct timed_iterations *its, const struct timed_job *job, enum
 	};
 	snprintf(model->name, sizeof(model->name), "%s", w->model);
 	model->path = model->name;
-	if (!sim_iteration_build(&model->transformer, &model->setting, &model->iteration, why))
+	model->transformer.notes =
+		json_pack("{s:[], s:[], s:[]}", "exact", "approximated", "left_out");
+	sim_note(&model->transformer, SIM_APPROXIMATED,
+		 "models with layers: a plain MLP of 4 x hidden, and dropout in training");
+	good = sim_iteration_build(&model->transformer, &model->setting, &model->iteration, why);
+	if (good)
+		keep_notes(its, model->transformer.notes);
+	json_decref(model->transformer.notes);
+	model->transformer.notes = NULL;
+	if (!good)
 		return complain(EXIT_USAGE, "%s: %s", w->model, why);
 	return EXIT_OK;
 }

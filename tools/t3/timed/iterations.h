@@ -10,6 +10,7 @@ struct timed_iterations {
 	const struct timed_arguments *args;
 	struct timed_model training, prefill; /* of the model whose sub-layers are being run */
 	json_t *results;		      /* an object for each model and TP */
+	json_t *notes; /* as those of a transformer, each sentence once; NULL: no iteration */
 };
 
 struct timed_iterations timed_iterations_new(const struct timed_arguments *args);
