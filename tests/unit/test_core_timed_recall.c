@@ -99,14 +99,15 @@ static uint64_t compare(struct t3_timed_setup setup, uint64_t *seed, uint64_t *e
 
 TEST_WITH("phases that another run had end as if they were computed", NULL, seeds_report)
 {
-	uint64_t seed, drawn, recalled = 0, events = 0;
+	uint64_t seed, drawn, recalled = 0, events = 0, seeds = 0;
 
 	for_each_seed(seed, SEEDS)
 	{
 		drawn = seed * 0x9e3779b97f4a7c15ull;
 		recalled += compare(draw(&drawn), &drawn, &events);
+		seeds++;
 	}
-	assert_true(recalled > events / 8);
+	assert_true(seeds < SEEDS || recalled > events / 8);
 }
 
 /* A phase of one shape says nothing of another one, nor of another machine. */
@@ -156,7 +157,7 @@ static void fork_one(struct t3_timed_setup setup, uint64_t *forks)
 
 TEST_WITH("a run that goes on as two ends as two runs", NULL, seeds_report)
 {
-	uint64_t seed, drawn, forks = 0;
+	uint64_t seed, drawn, forks = 0, seeds = 0;
 
 	for_each_seed(seed, SEEDS)
 	{
@@ -166,8 +167,9 @@ TEST_WITH("a run that goes on as two ends as two runs", NULL, seeds_report)
 		setup = draw(&drawn);
 		setup.workload.depth = 1 + host_below(&drawn, 100);
 		fork_one(setup, &forks);
+		seeds++;
 	}
-	assert_true(forks > 0);
+	assert_true(seeds < SEEDS || forks > 0);
 }
 
 TEST("only a new T3-MCA of an all-reduce in one node goes on as two")
@@ -192,4 +194,30 @@ TEST("only a new T3-MCA of an all-reduce in one node goes on as two")
 	sim = t3_timed_new(&setup);
 	assert_null(t3_timed_fork(sim));
 	t3_timed_free(sim);
+}
+
+/* The kernel's intensity sets the threshold, and the all-gather keeps it. */
+TEST("a phase with another threshold of the arbiter is not recalled")
+{
+	struct t3_timed_recall *recall = t3_timed_recall_new();
+	struct t3_timed_setup setup = timed_small(256, 128, 1, 4);
+	uint64_t seen[4], count = 0, depth, i;
+	struct outcome out;
+
+	timed_param(&setup, "memory_gbps", 30);
+	setup.program = T3_TIMED_T3_MCA;
+	setup.recall = recall;
+	for (depth = 1; depth < 4000; depth *= 3) {
+		setup.workload.depth = depth;
+		out = end_run(t3_timed_new(&setup));
+		for (i = 0; i < count && seen[i] != out.counters.threshold; i++)
+			;
+		if (i < count)
+			continue;
+		assert_int_equal(out.recalled, 0);
+		assert_true(count < 4);
+		seen[count++] = out.counters.threshold;
+	}
+	assert_int_equal(count, 3);
+	t3_timed_recall_free(recall);
 }
