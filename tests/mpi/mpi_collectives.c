@@ -129,6 +129,12 @@ static void set(void *buf, enum kind kind, uint64_t at, int64_t value)
 {
 	if (kind == I64 || kind == U64)
 		value = (int64_t)((uint64_t)value * 0x100000003u);
+	/* A sum of 32 of them has no overflow: Open MPI's own sums of bytes may saturate. */
+	if (bytes_of(kind) == 1)
+		value = kind == U8 ? value & 7 : value % 4;
+	/* Open MPI 4.1.4's own maximum of these is wrong from 2^63 on. */
+	if (kind == U64)
+		value &= INT64_MAX;
 	switch (kind) {
 	case F32:
 		((float *)buf)[at] = (float)value / 1e9f;
@@ -655,10 +661,15 @@ static void types_and_ops(uint64_t total)
 	};
 	size_t t, o, count = sizeof(ops) / sizeof(*ops);
 
-	/* The first eight are types of the device. Another handle is one of these. */
+	/*
+	 * The first eight are types of the device. Another handle is one of these. Bytes are more
+	 * elements, as thresholds count bytes, and have no products, whose overflow may saturate.
+	 */
 	for (t = 0; t < sizeof(types) / sizeof(*types); t++)
 		for (o = 0; o < (t < 8 ? types[t].kind < F32 ? count : 4 : 1); o++)
-			reductions(&types[t], &ops[o], total, 1);
+			if (types[t].bytes > 1 || ops[o].code != '*')
+				reductions(&types[t], &ops[o],
+					   types[t].bytes > 1 ? total : 4 * total, 1);
 }
 
 static const struct type floats = { "MPI_FLOAT", MPI_FLOAT, F32, 4 };
