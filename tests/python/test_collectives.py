@@ -166,7 +166,7 @@ def test_mistakes_of_a_caller_leave_the_plan_usable():
         with pytest.raises(t3.Error, match="comes after t3_plan_ready.*no epoch was armed"):
             plans[0].wait(0)
         with pytest.raises(ValueError):
-            t3.Plan.all_of([], "all_reduce", 0, op="mul")
+            t3.Plan.all_of([], "all_reduce", 0, op="divide")
         put_all(plans)
         with pytest.raises(t3.Error, match="an element is put twice: tile 0 of chunk 0"):
             plans[0].put(0, data_of(0)[:1])  # a second time
