@@ -13,7 +13,7 @@ static void read_type(struct pair_shape *shape, struct stream *in, bool any_orde
 {
 	uint32_t what = stream_u8(in);
 
-	shape->dtype = (what & 7) % (any_order ? T3_DTYPE_U8 : T3_DTYPE_COUNT);
+	shape->dtype = (what & 7) % (any_order ? T3_DTYPE_U8 : T3_DTYPE_U32);
 	shape->size = ref_size(shape->dtype);
 	shape->op = shape->size == 1 ? T3_OP_STORE : (what >> 3 & 3) % T3_OP_COUNT;
 	if (any_order && shape->op == T3_OP_STORE)
