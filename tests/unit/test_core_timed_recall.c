@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs of the timed model that share work: phases that another run had, and runs that go on as two.
- * Their results are those of runs that share none. T3_SEEDS, T3_SEED as in test_core_property.c.
+ * The results are those of runs that share none. T3_SEEDS, T3_SEED as in test_core_property.c.
  */
 #include "host.h"
 #include "seeds.h"

@@ -59,7 +59,7 @@ static void read_counters(const struct timed_device *d, uint64_t *words)
 	memcpy(words, &d->counters, sizeof(d->counters));
 }
 
-/* Nothing is under way: an event of a part of the device would be in its agenda. */
+/* A device is at rest when its agenda has no event, and its memory no request. */
 static bool at_rest(const struct timed_device *d)
 {
 	const struct timed_agenda *a = &d->agenda;
