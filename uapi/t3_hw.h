@@ -77,6 +77,8 @@
 #define T3_TIMED_PARAMS	  45u	     /* of the timed model */
 #define T3_MAX_TILE_BYTES (1u << 20)
 #define T3_MAX_STAGED_ROWS 4096u /* of a tile with staging, not REMOTE: a doorbell does all of it */
+#define T3_MAX_WIDE_BYTES 32768u /* of a tile with accumulators: it is rounded at once */
+#define T3_MAX_WIDE_ROWS  128u   /* of such a tile */
 #define T3_TILE_QUERY_MAX 1024u /* tiles that one TILE_QUERY looks at */
 #define T3_MAX_PITCH	  (1u << 24) /* bytes */
 #define T3_MAX_VECTORS	  4u /* MSI-X */
@@ -132,7 +134,7 @@
 #define T3_REG_END	     0x1300u
 
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE 0x00010009u /* major << 16, minor */
+#define T3_VERSION_VALUE 0x0001000au /* major << 16, minor */
 
 #define T3_CAP_LIST(X, p) \
 	X(p, STAGING, 0) /* staging slots and the TILE doorbell */ \
@@ -150,7 +152,8 @@
 	X(p, TYPES, 12)    /* dtypes U32, I64, U64 and F64 */ \
 	X(p, BYTE_OPS, 13) /* U8 and I8 with other ops than STORE */ \
 	X(p, BITWISE, 14)  /* ops AND, OR and XOR */ \
-	X(p, PRODUCT, 15)  /* op MUL */
+	X(p, PRODUCT, 15)  /* op MUL */ \
+	X(p, WIDEN, 16)    /* SEG_WIDEN */
 
 enum { T3_CAP_LIST(T3_MASK, T3_CAP_) };
 
@@ -415,7 +418,8 @@ struct t3_event_area {
 	X(p, INJECT_TEXT, 22)   /* struct t3_cmd_inject_text; with T3_CAP_INJECT only */ \
 	X(p, KEY_SET, 23)       /* struct t3_cmd_key_set; with T3_CAP_KEYS only */ \
 	X(p, ROUTE_CLAIM, 24)   /* struct t3_cmd_route_claim; with T3_CAP_KEYS only */ \
-	X(p, ROUTE_QUERY, 25)   /* struct t3_cmd_route_query; with T3_CAP_KEYS only */
+	X(p, ROUTE_QUERY, 25)   /* struct t3_cmd_route_query; with T3_CAP_KEYS only */ \
+	X(p, SEG_WIDEN, 26)     /* struct t3_cmd_seg_widen; with T3_CAP_WIDEN only */
 
 enum t3_admin_opcode { T3_ADMIN_OPCODE_LIST(T3_ENUMERATOR, T3_CMD_) };
 
@@ -502,6 +506,19 @@ struct t3_cmd_seg_staging {
 	uint64_t address;     /* device memory, multiple of 8; rows at the segment's pitch */
 	uint64_t slot_stride; /* multiple of 8, at least the segment's extent */
 	uint32_t slots;	      /* 0 .. T3_SEG_SLOTS */
+	uint32_t mbz;
+};
+
+/*
+ * SEG_WIDEN, in IDLE: updates of a segment of kind LOCAL or DMA, of dtype F16 or BF16 and op ADD or
+ * MUL, go to accumulators of dtype F32. A tile is rounded to the segment's memory when its count is
+ * reached. Its bytes are at most T3_MAX_WIDE_BYTES, its rows T3_MAX_WIDE_ROWS.
+ */
+struct t3_cmd_seg_widen {
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
+	uint32_t segment; /* 0 .. T3_SPACE_SEGMENTS - 1 */
+	uint64_t address; /* device memory of the accumulators, multiple of 8; rows at twice the pitch */
+	uint32_t widen;	  /* 1; 0: takes the accumulators away, and address is MBZ */
 	uint32_t mbz;
 };
 
@@ -1062,6 +1079,7 @@ T3_HW_ASSERT(sizeof(struct t3_cmd_index) == 8);
 T3_HW_ASSERT(sizeof(struct t3_cmd_seg_map) == 72);
 T3_HW_ASSERT(offsetof(struct t3_cmd_seg_map, offset) == 16);
 T3_HW_ASSERT(sizeof(struct t3_cmd_seg_staging) == 32);
+T3_HW_ASSERT(sizeof(struct t3_cmd_seg_widen) == 24);
 T3_HW_ASSERT(sizeof(struct t3_cmd_seg_stats) == 88);
 T3_HW_ASSERT(offsetof(struct t3_event_area, ring) == 1600);
 T3_HW_ASSERT(sizeof(struct t3_cmd_queue_create) == 32);

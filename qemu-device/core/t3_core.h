@@ -113,8 +113,9 @@ enum t3_keys_allowed {
 	T3_KEYS_COUNT
 };
 
-/* Capabilities that a device may lack: version 1.9 of the hardware has added them. */
-#define T3_CAPS_OPTIONAL (T3_CAP_TYPES | T3_CAP_BYTE_OPS | T3_CAP_BITWISE | T3_CAP_PRODUCT)
+/* Capabilities that a device may lack: versions 1.9 and 1.10 of the hardware have added them. */
+#define T3_CAPS_OPTIONAL \
+	(T3_CAP_TYPES | T3_CAP_BYTE_OPS | T3_CAP_BITWISE | T3_CAP_PRODUCT | T3_CAP_WIDEN)
 
 struct t3_dev_config {
 	uint64_t memory_size;	  /* a multiple of T3_PAGE_SIZE, not 0 */

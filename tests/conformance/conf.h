@@ -290,6 +290,8 @@ void conf_map(struct conf *c, struct conf_space *s, const struct t3_cmd_seg_map 
 /* `slots` staging slots of a segment at that offset of the buffer. */
 void conf_stage(struct conf *c, struct conf_space *s, uint32_t segment, uint64_t offset,
 		uint64_t stride, uint32_t slots);
+/* Accumulators of a segment at that offset of the buffer. Without CAPS.WIDEN the test is skipped. */
+void conf_widen(struct conf *c, struct conf_space *s, uint32_t segment, uint64_t offset);
 struct t3_cmd_seg_stats conf_stats(struct conf *c, struct conf_space *s, uint32_t segment);
 struct t3_cmd_tile_query conf_tile_query(struct conf *c, struct conf_space *s, uint32_t segment,
 					 uint32_t tile, uint32_t tiles);

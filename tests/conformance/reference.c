@@ -90,6 +90,11 @@ static double add_to_odd(double a, double b)
 	return sum;
 }
 
+uint64_t reference_convert(uint32_t from, uint32_t to, uint64_t word)
+{
+	return encode(&formats[to], decode(&formats[from], (uint32_t)word));
+}
+
 static bool below(double a, double b)
 {
 	return a < b || (a == b && signbit(a) && !signbit(b));

@@ -15,6 +15,9 @@ uint64_t reference_number(uint32_t dtype, int number);
 /* m = op(m, v) */
 uint64_t reference_update(uint32_t op, uint32_t dtype, uint64_t m, uint64_t v);
 
+/* The nearest value of another type of float, ties to even. */
+uint64_t reference_convert(uint32_t from, uint32_t to, uint64_t word);
+
 /* T3_CAP_* that an op on a type needs; REFERENCE_NEVER: no device has it. Any values. */
 #define REFERENCE_NEVER 0xffffffffu
 uint32_t reference_needs(uint32_t op, uint32_t dtype);

@@ -143,6 +143,20 @@ void conf_stage(struct conf *c, struct conf_space *s, uint32_t segment, uint64_t
 	ADMIN(c, s->dev, T3_CMD_SEG_STAGING, &args);
 }
 
+void conf_widen(struct conf *c, struct conf_space *s, uint32_t segment, uint64_t offset)
+{
+	struct t3_cmd_seg_widen args = {
+		.space = s->args.space,
+		.segment = segment,
+		.address = s->args.buffer + offset,
+		.widen = 1,
+	};
+
+	if (!(conf_reg(s->dev, T3_REG_CAPS) & T3_CAP_WIDEN))
+		conf_skip(c, "the device lacks CAPS.WIDEN");
+	ADMIN(c, s->dev, T3_CMD_SEG_WIDEN, &args);
+}
+
 struct t3_cmd_seg_stats conf_stats(struct conf *c, struct conf_space *s, uint32_t segment)
 {
 	struct t3_cmd_seg_stats args = { .space = s->args.space, .segment = segment };

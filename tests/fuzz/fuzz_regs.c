@@ -71,6 +71,7 @@ union command {
 	struct t3_cmd_space_create create;
 	struct t3_cmd_seg_map map;
 	struct t3_cmd_seg_staging staging;
+	struct t3_cmd_seg_widen widen;
 	struct t3_cmd_route_set route;
 	struct t3_cmd_import_set import;
 	struct t3_cmd_index index;
@@ -108,6 +109,7 @@ static void admin(struct run *run)
 	uint32_t opcode = stream_u8(run->in) % OPCODES, space = stream_u8(run->in) % WORLD_SPACES;
 	uint32_t index = stream_u8(run->in) % 4;
 	struct t3_cmd_seg_staging staging = { space, index, HOST_STAGING, 0x400, 2, 0 };
+	struct t3_cmd_seg_widen widen = { space, index, HOST_STAGING, 1, 0 };
 	struct t3_cmd_tile_query tile = { .space = space, .segment = index, .tiles = 3 };
 	struct t3_cmd_inject_text text = { .text = "drop peer=1 nth=2;poison address=0 value=64" };
 	union command cmd = { .index = { space, index } };
@@ -119,6 +121,8 @@ static void admin(struct run *run)
 				       T3_DTYPE_I32);
 	else if (opcode == T3_CMD_SEG_STAGING)
 		cmd.staging = staging;
+	else if (opcode == T3_CMD_SEG_WIDEN)
+		cmd.widen = widen;
 	else if (opcode == T3_CMD_TILE_QUERY)
 		cmd.tile = tile;
 	else if (opcode == T3_CMD_INJECT_TEXT)

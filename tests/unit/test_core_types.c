@@ -11,10 +11,10 @@
 #include "space/space_private.h"
 #include "test.h"
 
-#define OPTIONAL (T3_CAP_TYPES | T3_CAP_BYTE_OPS | T3_CAP_BITWISE | T3_CAP_PRODUCT)
+#define OPTIONAL (T3_CAP_TYPES | T3_CAP_BYTE_OPS | T3_CAP_BITWISE | T3_CAP_PRODUCT | T3_CAP_WIDEN)
 
 static const uint32_t without[] = {
-	0, T3_CAP_TYPES, T3_CAP_BYTE_OPS, T3_CAP_BITWISE, T3_CAP_PRODUCT, OPTIONAL,
+	0, T3_CAP_TYPES, T3_CAP_BYTE_OPS, T3_CAP_BITWISE, T3_CAP_PRODUCT, T3_CAP_WIDEN, OPTIONAL,
 };
 
 #define WITHOUT (sizeof(without) / sizeof(without[0]))

@@ -126,6 +126,11 @@ static uint32_t seg_staging(struct t3_space *space, void *mailbox)
 	return t3_segment_staging(space, mailbox);
 }
 
+static uint32_t seg_widen(struct t3_space *space, void *mailbox)
+{
+	return t3_segment_widen(space, mailbox);
+}
+
 static uint32_t seg_stats(struct t3_space *space, void *mailbox)
 {
 	struct t3_cmd_seg_stats *cmd = mailbox;
@@ -385,6 +390,7 @@ static const struct command commands[] = {
 	[T3_CMD_SEG_MAP] = { CONFIGURABLE, seg_map },
 	[T3_CMD_SEG_UNMAP] = { CONFIGURABLE, seg_unmap },
 	[T3_CMD_SEG_STAGING] = { CONFIGURABLE, seg_staging },
+	[T3_CMD_SEG_WIDEN] = { CONFIGURABLE, seg_widen },
 	[T3_CMD_SEG_STATS] = { EXISTING, seg_stats },
 	[T3_CMD_ROUTE_SET] = { CONFIGURABLE, route_set },
 	[T3_CMD_ROUTE_CLEAR] = { CONFIGURABLE, route_clear },

@@ -9,7 +9,8 @@ const char *t3_dev_config_error(const struct t3_dev_config *config)
 	if (config->keys >= T3_KEYS_COUNT)
 		return "keys is none of the known rules";
 	if (config->without_caps & ~T3_CAPS_OPTIONAL)
-		return "without-caps has a bit that is none of TYPES, BYTE_OPS, BITWISE, PRODUCT";
+		return "without-caps has a bit that is none of TYPES, BYTE_OPS, BITWISE, PRODUCT, "
+		       "WIDEN";
 	if (!config->memory_size || config->memory_size % T3_PAGE_SIZE)
 		return "memory size must be a non-zero multiple of 4096";
 	if (!config->aperture_size || config->aperture_size % T3_PAGE_SIZE)

@@ -20,7 +20,7 @@ static uint64_t read_id(struct t3_dev *dev, uint32_t index)
 						  T3_CAP_MULTI | T3_CAP_BLOCKS | T3_CAP_BYTES |
 						  T3_CAP_GEMM | T3_CAP_TILES | T3_CAP_TYPES |
 						  T3_CAP_BYTE_OPS | T3_CAP_BITWISE |
-						  T3_CAP_PRODUCT };
+						  T3_CAP_PRODUCT | T3_CAP_WIDEN };
 
 	if (index != 2)
 		return value[index];

@@ -27,12 +27,29 @@ static bool in_rows(const struct t3_dev *dev, uint64_t address, uint32_t pitch,
 	return false;
 }
 
-static bool in_tile(const struct t3_segment *segment, uint32_t tile, uint64_t *where)
+static bool in_accumulators(const struct t3_segment *segment, uint64_t address, uint32_t bytes,
+			    uint64_t *where)
+{
+	return segment->widens &&
+	       t3_poisoned(segment->space->dev, t3_widen_address(segment, address),
+			   2 * (uint64_t)bytes, where);
+}
+
+bool t3_poison_in_tile(const struct t3_segment *segment, uint32_t tile, uint64_t *where)
 {
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
+	uint64_t address = t3_segment_address(segment, shape.row, shape.col);
+	uint32_t i;
 
-	return in_rows(segment->space->dev, t3_segment_address(segment, shape.row, shape.col),
-		       segment->pitch, &shape, where);
+	if (!t3_poison_any(segment->space->dev))
+		return false;
+	if (in_rows(segment->space->dev, address, segment->pitch, &shape, where))
+		return true;
+	for (i = 0; i < shape.rows; i++)
+		if (in_accumulators(segment, address + (uint64_t)i * segment->pitch,
+				    shape.row_bytes, where))
+			return true;
+	return false;
 }
 
 /* The tile's record, and the record of its block. */
@@ -53,7 +70,8 @@ bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row
 		return true;
 	if (segment->kind == T3_SEG_REMOTE)
 		return false;
-	return t3_poisoned(dev, t3_segment_address(segment, row, col), bytes, where);
+	return t3_poisoned(dev, t3_segment_address(segment, row, col), bytes, where) ||
+	       in_accumulators(segment, t3_segment_address(segment, row, col), bytes, where);
 }
 
 /* A run in one row, which may cross tiles. */
@@ -89,7 +107,7 @@ bool t3_poison_in_doorbell(struct t3_segment *segment, uint32_t tile, uint32_t s
 	if (segment->kind == T3_SEG_REMOTE)
 		return false;
 	shape = t3_segment_tile_shape(segment, tile);
-	return in_tile(segment, tile, where) ||
+	return t3_poison_in_tile(segment, tile, where) ||
 	       in_rows(dev,
 		       segment->staging + segment->slot_stride * slot +
 			       (uint64_t)shape.row * segment->pitch + shape.col,

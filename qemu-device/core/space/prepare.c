@@ -9,7 +9,14 @@
 
 static bool fills(const struct t3_segment *segment)
 {
-	return segment->init == T3_INIT_IDENTITY && segment->kind != T3_SEG_REMOTE;
+	return (segment->init == T3_INIT_IDENTITY && segment->kind != T3_SEG_REMOTE) ||
+	       segment->widens;
+}
+
+/* The bytes written for each byte of the segment. */
+static uint32_t times(const struct t3_segment *segment)
+{
+	return (segment->init == T3_INIT_IDENTITY) + (segment->widens ? 2 : 0);
 }
 
 static uint64_t work_of(const struct t3_segment *segment)
@@ -19,7 +26,8 @@ static uint64_t work_of(const struct t3_segment *segment)
 	if (segment->stale)
 		work += (uint64_t)segment->tiles * sizeof(struct t3_tile_record);
 	if (fills(segment))
-		work += (uint64_t)segment->rows * (segment->row_bytes + T3_ROW_WORK);
+		work += (uint64_t)segment->rows *
+			((uint64_t)segment->row_bytes * times(segment) + T3_ROW_WORK);
 	return work;
 }
 
@@ -60,14 +68,21 @@ static uint32_t fill_row(struct t3_segment *segment, struct t3_prepare *at, uint
 	uint64_t address = t3_segment_address(segment, at->row, at->col), where;
 	uint32_t bytes = segment->row_bytes - at->col;
 
-	if (bytes > most)
-		bytes = most;
-	if (t3_poisoned(dev, address, bytes, &where)) {
+	if (bytes > most / times(segment))
+		bytes = most / times(segment) & ~7u;
+	if (t3_poisoned(dev, address, bytes, &where) ||
+	    (segment->widens &&
+	     t3_poisoned(dev, t3_widen_address(segment, address), 2 * (uint64_t)bytes, &where))) {
 		t3_poison_fault(segment->space, segment, T3_NONE32, where, dev->rank);
 		return 0;
 	}
-	t3_nmc_identity(segment->dtype, segment->op, t3_mem_write(dev, address, bytes), bytes);
-	t3_mem_stored(dev, address, bytes);
+	if (segment->init == T3_INIT_IDENTITY) {
+		t3_nmc_identity(segment->dtype, segment->op, t3_mem_write(dev, address, bytes),
+				bytes);
+		t3_mem_stored(dev, address, bytes);
+	}
+	if (segment->widens)
+		t3_widen_start(segment, address, bytes);
 	at->col += bytes;
 	if (at->col == segment->row_bytes) {
 		at->col = 0;
@@ -93,7 +108,7 @@ static uint32_t fill_some(struct t3_segment *segment, struct t3_prepare *at, uin
 		if (!bytes)
 			break;
 		end = from + bytes;
-		work += bytes + T3_ROW_WORK;
+		work += bytes * times(segment) + T3_ROW_WORK;
 		if (!near)
 			t3_mem_dirty(dev, from, bytes);
 	}

@@ -55,6 +55,8 @@ struct t3_segment {
 	uint32_t block_tiles; /* DMA: tiles that are sent together */
 	uint64_t staging, slot_stride;
 	uint32_t slots;
+	bool widens; /* updates go to accumulators of f32 */
+	uint64_t accumulators;
 	uint32_t consumed[T3_SEG_SLOTS];
 	uint32_t live; /* entries of the tracker */
 	/* of the current epoch */
@@ -279,6 +281,9 @@ bool t3_computes_ops(const struct t3_dev *dev, uint32_t mask);
 uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
 uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_staging *cmd);
 void t3_segment_unmap(struct t3_segment *segment);
+
+/* widen.c. Returns t3_admin_status. */
+uint32_t t3_segment_widen(struct t3_space *space, const struct t3_cmd_seg_widen *cmd);
 
 /* segment.c */
 struct t3_tile_shape t3_segment_tile_shape(const struct t3_segment *segment, uint32_t tile);

@@ -142,6 +142,22 @@ void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, con
 		     uint32_t bytes);
 void t3_update_done(struct t3_segment *segment, uint32_t tile);
 
+/*
+ * widen.c: accumulators of a segment that widens. `address` is that of the element itself, and the
+ * bytes are those of its type, in one row.
+ */
+static inline uint64_t t3_widen_address(const struct t3_segment *segment, uint64_t address)
+{
+	return segment->accumulators + 2 * (address - segment->space->buffer - segment->offset);
+}
+
+/* Starts accumulators at what the segment's memory holds. */
+void t3_widen_start(const struct t3_segment *segment, uint64_t address, uint32_t bytes);
+void t3_widen_update(const struct t3_segment *segment, uint64_t address, const void *data,
+		     uint32_t bytes);
+/* Rounds a tile whose count is reached to its memory. False: poison has faulted the space. */
+bool t3_widen_round(const struct t3_segment *segment, uint32_t tile);
+
 /* pump.c: packets that wait for a link */
 void t3_pump_fire(struct t3_link *link);
 void t3_pump_kick(struct t3_link *link);
@@ -187,6 +203,8 @@ bool t3_poison_in_run(struct t3_segment *segment, uint32_t row, uint32_t col, ui
 bool t3_poison_in_doorbell(struct t3_segment *segment, uint32_t tile, uint32_t slot,
 			   uint64_t *where);
 bool t3_poison_in_record(const struct t3_segment *segment, uint32_t tile, uint64_t *where);
+/* A whole tile of a segment with memory, and its accumulators. */
+bool t3_poison_in_tile(const struct t3_segment *segment, uint32_t tile, uint64_t *where);
 /* Reports the use of poisoned memory and faults the space. */
 void t3_poison_fault(struct t3_space *space, const struct t3_segment *segment, uint32_t tile,
 		     uint64_t where, uint32_t src_rank);

@@ -8,6 +8,10 @@ void t3_update_memory(const struct t3_segment *segment, uint64_t address, const 
 	struct t3_dev *dev = segment->space->dev;
 	uint32_t op = segment->op;
 
+	if (segment->widens) {
+		t3_widen_update(segment, address, data, bytes);
+		return;
+	}
 	t3_nmc_apply(segment->dtype, op,
 		     op == T3_OP_STORE ? t3_mem_write(dev, address, bytes)
 				       : t3_mem_read(dev, address, bytes),
@@ -47,6 +51,8 @@ void t3_update_done(struct t3_segment *segment, uint32_t tile)
 
 	if (segment->space->state == T3_SPACE_FAULTED)
 		return; /* the tile's last update faulted it after being counted */
+	if (segment->widens && !t3_widen_round(segment, tile))
+		return;
 	segment->counts.triggers++;
 	dev->counter[T3_COUNTER_TRIGGERS]++;
 	if (dev->ops.trace_trigger)

@@ -12,7 +12,7 @@
 #include "space/space_private.h"
 
 /* All counters are saved: another number of them is another version. */
-#define T3_STATE_VERSION   (6u << 16 | T3_COUNTER_COUNT)
+#define T3_STATE_VERSION   (7u << 16 | T3_COUNTER_COUNT)
 #define T3_STATE_MAGIC_DEV 0x56443354u /* "T3DV" */
 #define T3_STATE_MAGIC_FAB 0x42463354u /* "T3FB" */
 #define T3_STATE_END	   0x444e4533u /* "3END" */
@@ -40,7 +40,7 @@ T3_STATE_SIZE(t3_fabric, 18048); /* ops: callbacks; peer: connected anew */
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
-T3_STATE_SIZE(t3_segment, 344); /* arrived: derived; busy: within a store */
+T3_STATE_SIZE(t3_segment, 352); /* arrived: derived; busy: within a store */
 T3_STATE_SIZE(t3_route, 136);
 T3_STATE_SIZE(t3_import, 144);
 T3_STATE_SIZE(t3_space, 10128); /* recent, recent_at: a cache */

@@ -6,7 +6,7 @@
 
 /* The commands that would make the segment. The space's number is left out: the stream has it once. */
 static void describe(const struct t3_segment *segment, struct t3_cmd_seg_map *cmd,
-		     struct t3_cmd_seg_staging *staging)
+		     struct t3_cmd_seg_staging *staging, struct t3_cmd_seg_widen *widen)
 {
 	cmd->segment = segment->index;
 	cmd->kind = segment->kind;
@@ -31,6 +31,9 @@ static void describe(const struct t3_segment *segment, struct t3_cmd_seg_map *cm
 	staging->address = segment->staging;
 	staging->slot_stride = segment->slot_stride;
 	staging->slots = segment->slots;
+	widen->segment = segment->index;
+	widen->address = segment->accumulators;
+	widen->widen = segment->widens;
 }
 
 static void visit_progress(struct t3_stream *s, struct t3_segment *segment)
@@ -67,18 +70,24 @@ static void visit_segment(struct t3_stream *s, struct t3_space *space, struct t3
 {
 	struct t3_cmd_seg_map map = { 0 };
 	struct t3_cmd_seg_staging staging = { 0 };
+	struct t3_cmd_seg_widen widen = { 0 };
 
 	if (!s->loading)
-		describe(segment, &map, &staging);
+		describe(segment, &map, &staging, &widen);
 	t3_stream_bytes(s, &map, sizeof(map));
 	t3_stream_bytes(s, &staging, sizeof(staging));
+	t3_stream_bytes(s, &widen, sizeof(widen));
 	if (s->loading) {
 		if (!t3_stream_rule(s, t3_segment_insert(space, &map) == T3_ADMIN_OK,
 				    "SEG_MAP refuses a saved segment") ||
 		    !t3_stream_rule(s,
 				    staging.segment == map.segment &&
 					    t3_segment_staging(space, &staging) == T3_ADMIN_OK,
-				    "SEG_STAGING refuses a saved staging buffer"))
+				    "SEG_STAGING refuses a saved staging buffer") ||
+		    !t3_stream_rule(s,
+				    widen.segment == map.segment &&
+					    t3_segment_widen(space, &widen) == T3_ADMIN_OK,
+				    "SEG_WIDEN refuses saved accumulators"))
 			return;
 		segment = space->segment[map.segment];
 	}

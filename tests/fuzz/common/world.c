@@ -123,11 +123,17 @@ static void build_segments(struct host_dev *d, uint32_t space, uint32_t dtype, u
 			space, i, HOST_STAGING_BASE(space) + i * 0x4000, 0x400, 2, 0,
 		};
 
+		struct t3_cmd_seg_widen widen = {
+			space, i, HOST_STAGING_BASE(space) + 0x20000 + i * 0x4000, 1, 0,
+		};
+
 		map.updates = updates;
 		if (kinds[i] != T3_SEG_LOCAL)
 			map.target_segment = i - 1;
 		host_command(d, T3_CMD_SEG_MAP, &map, sizeof(map));
 		host_command(d, T3_CMD_SEG_STAGING, &staging, sizeof(staging));
+		if (dtype == T3_DTYPE_BF16 && kinds[i] != T3_SEG_REMOTE)
+			host_command(d, T3_CMD_SEG_WIDEN, &widen, sizeof(widen));
 	}
 }
 

@@ -191,6 +191,23 @@ static size_t make_fence(struct hostile *m, void *out)
 	return sizeof(cmd);
 }
 
+/* The accumulators lie in staging, or anywhere. */
+static size_t make_widen(struct hostile *m, void *out)
+{
+	struct t3_cmd_seg_widen cmd = {
+		.space = space_of(m),
+		.segment = number(m, 4),
+		.widen = !rarely(m),
+		.mbz = rarely(m),
+	};
+
+	if (cmd.widen)
+		cmd.address = rarely(m) ? host_random(&m->random)
+					: HOST_STAGING_BASE(hostile_below(m, 4)) + 0x20000;
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
 static size_t make_tile_query(struct hostile *m, void *out)
 {
 	struct t3_cmd_tile_query cmd = {
@@ -222,6 +239,7 @@ static uint32_t draw_opcode(struct hostile *m)
 		T3_CMD_ROUTE_SET,    T3_CMD_IMPORT_SET,	 T3_CMD_SPACE_CREATE, T3_CMD_QUEUE_CREATE,
 		T3_CMD_QUEUE_CREATE, T3_CMD_QUEUE_ABORT, T3_CMD_FENCE_SET,    T3_CMD_TILE_QUERY,
 		T3_CMD_KEY_SET,	     T3_CMD_ROUTE_CLAIM, T3_CMD_ROUTE_QUERY,  T3_CMD_ROUTE_CLEAR,
+		T3_CMD_SEG_WIDEN,    T3_CMD_SEG_WIDEN,
 	};
 
 	return hostile_below(m, 6) ? often[hostile_below(m, sizeof(often))]
@@ -243,6 +261,9 @@ static void command(struct hostile *m, struct host_dev *d)
 		break;
 	case T3_CMD_SEG_STAGING:
 		size = make_staging(m, cmd);
+		break;
+	case T3_CMD_SEG_WIDEN:
+		size = make_widen(m, cmd);
 		break;
 	case T3_CMD_ROUTE_SET:
 		size = make_route(m, cmd);
