@@ -12,7 +12,7 @@
 #include "state/state.h"
 #include "test.h"
 
-#define VERSION 6u
+#define VERSION 7u
 
 /* Bytes of rank 0 and of the fabric. */
 static void expect_sizes(struct host *host, size_t device, size_t fabric)
@@ -48,16 +48,16 @@ TEST("a ring at work has its size")
 	struct ring ring = ring_open(host, 1, T3_DTYPE_F32);
 	uint32_t r;
 
-	expect_sizes(host, 8380, 184);
+	expect_sizes(host, 8452, 184);
 	ring_arm(&ring, 1);
 	host_drain(host);
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	for (r = 0; r < host->ranks; r++)
 		ring_produce(&ring, r, 1, true);
 	host_tile(&host->dev[0], 1, 0, 0, 0);
-	expect_sizes(host, 8732, 2752);
+	expect_sizes(host, 8804, 2752);
 	t3_fabric_run(host->fabric, 20);
-	expect_sizes(host, 8656, 6632);
+	expect_sizes(host, 8728, 6632);
 	host_free(host);
 }
 
@@ -77,7 +77,7 @@ TEST("a space in preparation has its size")
 	host_map(d, &map);
 	host_arm(d, 1, 1);
 	assert_true(t3_spaces(d->dev)->space[1].preparing);
-	expect_sizes(host, 7784, 144);
+	expect_sizes(host, 7808, 144);
 	host_free(host);
 }
 
