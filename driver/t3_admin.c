@@ -21,6 +21,7 @@ static bool t3_admin_configures(enum t3_admin_opcode opcode)
 	case T3_CMD_SEG_MAP:
 	case T3_CMD_SEG_UNMAP:
 	case T3_CMD_SEG_STAGING:
+	case T3_CMD_SEG_WIDEN:
 	case T3_CMD_SEG_STATS:
 	case T3_CMD_TILE_QUERY:
 	case T3_CMD_ROUTE_SET:

@@ -67,10 +67,10 @@ static void t3_show_segment(struct seq_file *m, const struct t3_space *space, u3
 	struct t3_cmd_seg_stats cmd = { .space = space->hw_id, .segment = index };
 	u64 word = READ_ONCE(space->area->segment[index]);
 
-	seq_printf(m, "\tsegment=%u kind=%s dtype=%s op=%s rows=%u row_bytes=%u pitch=%u routes=%#x staging=%d",
+	seq_printf(m, "\tsegment=%u kind=%s dtype=%s op=%s rows=%u row_bytes=%u pitch=%u routes=%#x staging=%d widens=%d",
 		   index, t3_kind_names[segment->kind], t3_dtype_names[segment->dtype],
 		   t3_op_names[segment->op], segment->rows, segment->row_bytes, segment->pitch,
-		   segment->routes, !!segment->staging);
+		   segment->routes, !!segment->staging, !!segment->accumulators);
 	seq_printf(m, " progress_epoch=%u tracked=%d delivered=%d", (u32)word,
 		   !!(word & T3_SEG_WORD_TRACKED), !!(word & T3_SEG_WORD_DELIVERED));
 	if (!t3_admin_query(space->tdev, T3_CMD_SEG_STATS, &cmd, sizeof(cmd)))

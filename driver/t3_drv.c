@@ -102,6 +102,7 @@ static const struct drm_ioctl_desc t3_ioctls[] = {
 	T3_IOCTL(SEGMENT_MAP, t3_segment_map_ioctl),
 	T3_IOCTL(SEGMENT_UNMAP, t3_segment_unmap_ioctl),
 	T3_IOCTL(SEGMENT_STAGING, t3_segment_staging_ioctl),
+	T3_IOCTL(SEGMENT_WIDEN, t3_segment_widen_ioctl),
 	T3_IOCTL(GRANT_EXPORT, t3_grant_export_ioctl),
 	T3_IOCTL(GRANT_REVOKE, t3_grant_revoke_ioctl),
 	T3_IOCTL(GRANT_IMPORT, t3_grant_import_ioctl),

@@ -58,6 +58,7 @@ static const char *const t3_arguments[] = {
 	[DRM_IOCTL_NR(DRM_IOCTL_T3_SEGMENT_MAP)] = "drm_t3_segment_map",
 	[DRM_IOCTL_NR(DRM_IOCTL_T3_SEGMENT_UNMAP)] = "drm_t3_segment_unmap",
 	[DRM_IOCTL_NR(DRM_IOCTL_T3_SEGMENT_STAGING)] = "drm_t3_segment_staging",
+	[DRM_IOCTL_NR(DRM_IOCTL_T3_SEGMENT_WIDEN)] = "drm_t3_segment_widen",
 	[DRM_IOCTL_NR(DRM_IOCTL_T3_GRANT_EXPORT)] = "drm_t3_grant_export",
 	[DRM_IOCTL_NR(DRM_IOCTL_T3_GRANT_REVOKE)] = "drm_t3_grant_revoke",
 	[DRM_IOCTL_NR(DRM_IOCTL_T3_GRANT_IMPORT)] = "drm_t3_grant_import",

@@ -68,6 +68,7 @@ static void t3_segment_drop(struct t3_space *space, struct t3_segment *segment)
 {
 	t3_account_uncharge(space->account, T3_POOL_SEGMENTS, 1);
 	t3_bo_put(segment->staging);
+	t3_bo_put(segment->accumulators);
 	*segment = (struct t3_segment){};
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Segments of a space: see t3_segment.c, t3_staging.c and t3_tile.c.
+ * Segments of a space: see t3_segment.c, t3_staging.c, t3_widen.c and t3_tile.c.
  */
 #ifndef T3_SEGMENT_H
 #define T3_SEGMENT_H
@@ -29,6 +29,9 @@ static inline u64 t3_segment_extent(u32 rows, u32 row_bytes, u32 pitch)
 
 /* t3_staging.c */
 int t3_segment_staging_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* t3_widen.c */
+int t3_segment_widen_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* t3_tile.c */
 int t3_space_tile_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

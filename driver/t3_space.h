@@ -40,6 +40,7 @@ struct t3_segment {
 	u32 tiles;
 	u32 counter_base;
 	struct t3_bo *staging; /* NULL, or pinned by the segment */
+	struct t3_bo *accumulators; /* the same */
 };
 
 /*

@@ -189,6 +189,13 @@ struct t3_plan_desc {
  * For these two algorithms, of which AUTO takes one, and for these two collectives alone.
  */
 #define T3_PLAN_DETERMINISTIC (1u << 0)
+/*
+ * Reductions of F16 or BF16 by ADD or MUL: each element is computed in DRM_T3_F32 and rounded once,
+ * where the ranks' inputs meet, in place of once for each rank after the first. By DIRECT, which AUTO
+ * takes then: on a ring the inputs meet two at a time. A tile has at most DRM_T3_WIDE_ROWS_MAX rows
+ * and DRM_T3_WIDE_BYTES_MAX bytes. Not with DETERMINISTIC: the inputs are added as they arrive.
+ */
+#define T3_PLAN_WIDEN (1u << 1)
 
 /*
  * Make a plan, which can run again and again. All ranks call this with the same desc, and create
@@ -198,7 +205,7 @@ struct t3_plan_desc {
  * differ, or their nodes do not fit HIERARCHICAL. -EFBIG: its chunks need more tiles (2^20), more
  * segments (64) or longer rows than a space has. -EHOSTUNREACH: the algorithm needs a link that does
  * not exist. Also those of t3_buffer_create(), t3_space_create(), the mappings and
- * t3_grant_export(): -EOPNOTSUPP, if a device lacks the DRM_T3_FEATURE_* of dtype or op.
+ * t3_grant_export(): -EOPNOTSUPP, if a device lacks the DRM_T3_FEATURE_* of dtype, op or flags.
  * Errors after which only a destroy is possible: -ETIMEDOUT. -EPIPE: a rank has ended. -EPROTO: a
  * rank is in another call or has another protocol version. -EFBIG: RLIMIT_FSIZE is below the memory
  * that the ranks share.
@@ -331,8 +338,9 @@ T3_API const char *t3_plan_error(struct t3_plan *plan);
 /* --------------------------------------------- plain collectives on memory */
 
 /*
- * Set the T3_PLAN_* flags of later calls of t3_all_reduce() and t3_reduce_scatter(), 0 at first. All
- * ranks set the same. Errors: -EINVAL: an unknown flag.
+ * Set the T3_PLAN_* flag of later calls of t3_all_reduce() and t3_reduce_scatter(), 0 at first. All
+ * ranks set the same. WIDEN is for types and ops that have it; the others do without. Errors:
+ * -EINVAL: an unknown flag, or both. -EHOSTUNREACH: WIDEN, and two ranks have no link between them.
  */
 T3_API int t3_comm_set_plan_flags(struct t3_comm *comm, uint32_t flags);
 /*

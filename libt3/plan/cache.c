@@ -200,6 +200,18 @@ static int run(struct t3_comm *comm, const struct t3_plan_desc *desc, const void
 	return ret;
 }
 
+/* The communicator's, as far as they have a meaning for the type and the op. */
+static uint32_t flags_for(const struct t3_comm *comm, uint32_t dtype, uint32_t op)
+{
+	bool narrow = dtype == DRM_T3_F16 || dtype == DRM_T3_BF16;
+
+	if (!comm)
+		return 0;
+	if (narrow && (op == DRM_T3_OP_ADD || op == DRM_T3_OP_MUL))
+		return comm->plan_flags;
+	return comm->plan_flags & ~T3_PLAN_WIDEN;
+}
+
 int t3_reduce_scatter(struct t3_comm *comm, const void *in, void *out, uint64_t count,
 		      uint32_t dtype, uint32_t op, int64_t deadline_ns)
 {
@@ -208,7 +220,7 @@ int t3_reduce_scatter(struct t3_comm *comm, const void *in, void *out, uint64_t 
 		.count = count,
 		.dtype = dtype,
 		.op = op,
-		.flags = comm ? comm->plan_flags : 0,
+		.flags = flags_for(comm, dtype, op),
 	};
 
 	return run(comm, &desc, in, out, deadline_ns);
@@ -234,7 +246,7 @@ int t3_all_reduce(struct t3_comm *comm, const void *in, void *out, uint64_t coun
 		.count = count,
 		.dtype = dtype,
 		.op = op,
-		.flags = comm ? comm->plan_flags : 0,
+		.flags = flags_for(comm, dtype, op),
 	};
 
 	return run(comm, &desc, in, out, deadline_ns);
@@ -267,8 +279,13 @@ int t3_broadcast(struct t3_comm *comm, void *data, uint64_t count, uint32_t dtyp
 
 int t3_comm_set_plan_flags(struct t3_comm *comm, uint32_t flags)
 {
-	if (!comm || (flags & ~T3_PLAN_DETERMINISTIC))
+	int ret = 0;
+
+	if (!comm || (flags != T3_PLAN_DETERMINISTIC && flags != T3_PLAN_WIDEN && flags))
 		return -EINVAL;
-	comm->plan_flags = flags;
-	return 0;
+	if (flags == T3_PLAN_WIDEN)
+		ret = t3_plan_check_links(comm, T3_ALGORITHM_DIRECT);
+	if (!ret)
+		comm->plan_flags = flags;
+	return ret;
 }

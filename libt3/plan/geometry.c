@@ -23,12 +23,32 @@ bool t3_plan_rounds(const struct t3_plan_desc *d)
 	return reduces(d) && is_float && (d->op == DRM_T3_OP_ADD || d->op == DRM_T3_OP_MUL);
 }
 
+static const char *wrong_widen(const struct t3_plan_desc *d)
+{
+	uint64_t rows = d->tile_rows ? d->tile_rows : 1;
+
+	if (d->dtype != DRM_T3_F16 && d->dtype != DRM_T3_BF16)
+		return "flags WIDEN: the dtype is F16 or BF16";
+	if (d->op != DRM_T3_OP_ADD && d->op != DRM_T3_OP_MUL)
+		return "flags WIDEN: the op is ADD or MUL";
+	if (d->flags & T3_PLAN_DETERMINISTIC)
+		return "flags WIDEN adds in the order of arrival: not with DETERMINISTIC";
+	if (d->algorithm != T3_ALGORITHM_DIRECT)
+		return "flags WIDEN: the algorithm is DIRECT";
+	if (rows > DRM_T3_WIDE_ROWS_MAX || rows * 2 * d->tile_columns > DRM_T3_WIDE_BYTES_MAX)
+		return "flags WIDEN: a tile (tile_rows, tile_columns) is at most 128 rows and 32 "
+		       "KiB";
+	return NULL;
+}
+
 static const char *wrong_flags(const struct t3_plan_desc *d)
 {
-	if (d->flags & ~T3_PLAN_DETERMINISTIC)
+	if (d->flags & ~(T3_PLAN_DETERMINISTIC | T3_PLAN_WIDEN))
 		return "flags has an unknown one";
 	if (d->flags && !reduces(d))
-		return "flags DETERMINISTIC is for reductions; 0 for others";
+		return "flags DETERMINISTIC and WIDEN are for reductions; 0 for others";
+	if (d->flags & T3_PLAN_WIDEN)
+		return wrong_widen(d);
 	if (d->flags && d->algorithm == T3_ALGORITHM_HIERARCHICAL)
 		return "flags DETERMINISTIC: the algorithm is RING or DIRECT, not HIERARCHICAL";
 	return NULL;
@@ -121,10 +141,11 @@ static uint64_t largest_chunk(const struct t3_layout *l)
 static uint32_t usual_tile(const struct t3_layout *l)
 {
 	uint64_t bytes = largest_chunk(l) / TILES & ~UINT64_C(7);
+	uint32_t most = l->widens ? DRM_T3_WIDE_BYTES_MAX : TILE_MAX;
 
 	if (bytes < TILE_LEAST)
 		return TILE_LEAST;
-	return bytes > TILE_MAX ? TILE_MAX : (uint32_t)bytes;
+	return bytes > most ? most : (uint32_t)bytes;
 }
 
 /* Bytes in one row of a default tile. */
@@ -162,6 +183,7 @@ void t3_layout_cut(const struct t3_plan_desc *d, uint32_t chunks, struct t3_layo
 	l->columns = d->columns ? d->columns : 1;
 	l->units = d->count / l->columns;
 	l->chunks = chunks;
+	l->widens = d->flags & T3_PLAN_WIDEN;
 	l->tile_row_bytes = d->tile_columns ? d->tile_columns * l->element : usual_row(l, rows);
 	if (!d->columns) {
 		cut_array(l);
@@ -176,6 +198,8 @@ void t3_layout_cut(const struct t3_plan_desc *d, uint32_t chunks, struct t3_layo
 	/* Tiles with more rows cannot be staged. */
 	if (!d->tile_rows && rows > DRM_T3_STAGED_ROWS_MAX)
 		rows = DRM_T3_STAGED_ROWS_MAX;
+	if (!d->tile_rows && l->widens && rows > DRM_T3_WIDE_ROWS_MAX)
+		rows = DRM_T3_WIDE_ROWS_MAX;
 	l->tile_rows = rows;
 }
 

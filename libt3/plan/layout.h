@@ -23,6 +23,8 @@ struct t3_layout_segment {
 	uint32_t target_row;
 	uint32_t target_op;
 	uint32_t chunk; /* the chunk whose elements it carries */
+	bool widens;
+	uint64_t accumulators; /* offset in the buffer */
 	/*
 	 * The rank's own input goes to own_rows rows from own_row on. 0 rows: it has no part in it.
 	 */
@@ -36,6 +38,7 @@ struct t3_layout {
 	uint32_t element; /* bytes */
 	uint32_t columns; /* elements of a chunk's unit: a row, or 1 for arrays */
 	uint64_t units;
+	bool widens;	    /* T3_PLAN_WIDEN */
 	uint32_t chunks;    /* see t3_layout_cut() */
 	uint32_t parts;	    /* segments of a chunk at one place: 1, or 2 for a very long array */
 	uint32_t row_bytes; /* of a matrix and of the first of two parts; 0: all in one row */

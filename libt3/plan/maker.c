@@ -100,6 +100,10 @@ static int add_part(struct maker *m, const struct block *b, uint32_t part)
 		s->own_rows = (uint32_t)p.rows;
 		s->own_first = p.first;
 	}
+	if (l->widens && s->desc.updates > 1) {
+		s->widens = true;
+		s->accumulators = t3_plan_place(m, 2 * (uint64_t)s->desc.rows * s->desc.pitch);
+	}
 	tiles = l->tiles + t3_desc_tiles(&s->desc);
 	if (tiles > MAX_TILES)
 		return t3_plan_too_big(

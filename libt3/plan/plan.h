@@ -79,6 +79,8 @@ void t3_plan_say_fields(struct t3_text *text, const char *sentence,
 			const struct t3_plan_desc *desc);
 
 /* Make the layout, after the algorithm was chosen. On failure comm's error says why. */
+/* Whether the algorithm has the links that it needs. -EHOSTUNREACH: t3_comm_error() names one it lacks. */
+int t3_plan_check_links(struct t3_comm *comm, uint32_t algorithm);
 int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc);
 
 /*

@@ -24,7 +24,7 @@ static int check_link(struct t3_comm *comm, uint32_t a, uint32_t b)
 			    a, from, b, to);
 }
 
-static int check_links(struct t3_comm *comm, uint32_t algorithm)
+int t3_plan_check_links(struct t3_comm *comm, uint32_t algorithm)
 {
 	bool some = algorithm == T3_ALGORITHM_HIERARCHICAL;
 	struct t3_hierarchy nodes;
@@ -50,9 +50,11 @@ static uint32_t choose(const struct t3_comm *comm, const struct t3_plan_desc *de
 {
 	struct t3_hierarchy nodes;
 
+	if (desc->flags & T3_PLAN_WIDEN)
+		return T3_ALGORITHM_DIRECT;
 	if (comm->topology != TOPOLOGY_FULL)
 		return T3_ALGORITHM_RING;
-	if (desc->collective == T3_ALL_TO_ALL || (desc->flags & T3_PLAN_DETERMINISTIC) ||
+	if (desc->collective == T3_ALL_TO_ALL || desc->flags ||
 	    t3_hierarchy_make(comm->node, comm->ranks, &nodes))
 		return T3_ALGORITHM_DIRECT;
 	return T3_ALGORITHM_HIERARCHICAL;
@@ -98,10 +100,17 @@ int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
 		t3_plan_say_fields(&text, why, desc);
 		return ret;
 	}
-	return check_links(comm, plan->desc.algorithm);
+	return t3_plan_check_links(comm, plan->desc.algorithm);
 }
 
 /* --------------------------------------------------------------------- space */
+
+static int widen(struct t3_plan *plan, const struct t3_layout_segment *s)
+{
+	if (!s->widens)
+		return 0;
+	return t3_widen_bind(plan->space, s->desc.segment, plan->buffer, s->accumulators);
+}
 
 static int map_local(struct t3_plan *plan)
 {
@@ -109,9 +118,13 @@ static int map_local(struct t3_plan *plan)
 	uint32_t i;
 	int ret = 0;
 
-	for (i = 0; i < l->count && !ret; i++)
-		if (l->segment[i].kind == DRM_T3_SEGMENT_LOCAL)
-			ret = t3_local_map(plan->space, &l->segment[i].desc);
+	for (i = 0; i < l->count && !ret; i++) {
+		if (l->segment[i].kind != DRM_T3_SEGMENT_LOCAL)
+			continue;
+		ret = t3_local_map(plan->space, &l->segment[i].desc);
+		if (!ret)
+			ret = widen(plan, &l->segment[i]);
+	}
 	return ret;
 }
 
@@ -203,14 +216,17 @@ static int map_sender(struct t3_plan *plan, const struct t3_layout_segment *s)
 		.row = s->target_row,
 	};
 	uint32_t imports[T3_COMM_RANKS_MAX], count = 0, rest;
+	int ret;
 
 	for (rest = s->targets; rest; rest &= rest - 1)
 		imports[count++] = plan->import[__builtin_ctz(rest)];
 	target.import = imports[0];
 	target.import_count = count - 1;
 	target.imports = count > 1 ? imports + 1 : NULL;
-	return s->kind == DRM_T3_SEGMENT_REMOTE ? t3_remote_map(plan->space, &s->desc, &target)
-						: t3_dma_map(plan->space, &s->desc, &target);
+	if (s->kind == DRM_T3_SEGMENT_REMOTE)
+		return t3_remote_map(plan->space, &s->desc, &target);
+	ret = t3_dma_map(plan->space, &s->desc, &target);
+	return ret ? ret : widen(plan, s);
 }
 
 static int make_producer(struct t3_plan *plan, uint32_t i)

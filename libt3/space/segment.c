@@ -126,3 +126,17 @@ int t3_staging_bind(struct t3_space *space, uint32_t segment, struct t3_buffer *
 		tell_staging(space, segment, buffer, &arg);
 	return ret;
 }
+
+int t3_widen_bind(struct t3_space *space, uint32_t segment, struct t3_buffer *buffer,
+		  uint64_t offset)
+{
+	struct drm_t3_segment_widen arg = { .segment = segment, .offset = offset };
+
+	if (!space || segment >= T3_SEGMENTS)
+		return -EINVAL;
+	if (buffer && buffer->fd != space->fd)
+		return -EOPNOTSUPP;
+	arg.space = space->handle;
+	arg.bo_handle = buffer ? buffer->handle : 0;
+	return t3_ioctl(space->fd, DRM_IOCTL_T3_SEGMENT_WIDEN, &arg);
+}

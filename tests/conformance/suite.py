@@ -26,7 +26,7 @@ from vm import guest_batch, vm_result  # noqa: E402
 CONFORMANCE_VM = ["--ranks", "4", "--no-driver", "--iommu",
                   "--device-opts", "guest-inject=on",
                   "--qemu-arg=-object", "--qemu-arg=t3-fabric,id=f1,topology=ring,ranks=2",
-                  "--qemu-arg=-device", "--qemu-arg=t3,id=lone,fabric=f1,rank=0,without-caps=0xf000"]
+                  "--qemu-arg=-device", "--qemu-arg=t3,id=lone,fabric=f1,rank=0,without-caps=0x1f000"]
 PATIENT = ["--timeout", "20"]  # seconds that a device may take for something, on a busy host
 CONFORMANCE = f"modprobe -a vfio-pci vfio_iommu_type1 && exec t3-conformance --bind {' '.join(PATIENT)}"
 ONE_DEVICE = "t3-conformance --device 0000:01:00.0 --json"

@@ -24,6 +24,7 @@ static const struct ioctl_row ioctls[] = {
 	ROW(SEGMENT_STAGING), ROW(GRANT_EXPORT), ROW(GRANT_REVOKE),   ROW(GRANT_IMPORT),
 	ROW(GRANT_RELEASE),   ROW(QUEUE_CREATE), ROW(QUEUE_DESTROY),  ROW(QUEUE_SUBMIT),
 	ROW(SPACE_TILE),      ROW(KEY_EXPORT),	 ROW(KEY_IMPORT),     ROW(REFUSAL),
+	ROW(SEGMENT_WIDEN),
 };
 
 static unsigned long sized(unsigned long request, size_t size)
@@ -105,6 +106,7 @@ static int zeros_result(size_t i)
 	case DRM_T3_SPACE_TILE:
 	case DRM_T3_SEGMENT_UNMAP:
 	case DRM_T3_SEGMENT_STAGING:
+	case DRM_T3_SEGMENT_WIDEN:
 	case DRM_T3_GRANT_REVOKE:
 	case DRM_T3_GRANT_IMPORT:
 	case DRM_T3_GRANT_RELEASE:

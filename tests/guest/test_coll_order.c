@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Deterministic reductions: an element has the bits of its operands in the order of the ranks, on a
- * ring and a full fabric, for long and short arrays, with the tiles of each.
+ * How reductions round. Deterministic ones: an element has the bits of its operands in the order of
+ * the ranks, on a ring and a full fabric, for long and short arrays, with the tiles of each. Widened
+ * ones: an element is the exact sum, rounded once.
  */
 #include "coll.h"
 #include "ref.h"
@@ -34,6 +35,27 @@ static uint64_t in_order(uint32_t dtype, const unsigned char *whole[RANKS], uint
 	return sum;
 }
 
+/* Four bf16 inputs have a sum of at most 18 bits. It is exact in f32, in any order. */
+static uint64_t rounded_once(const unsigned char *whole[RANKS], uint64_t e)
+{
+	uint64_t sum = 0;
+	uint16_t half;
+	uint32_t r;
+
+	for (r = 0; r < RANKS; r++) {
+		memcpy(&half, whole[r] + 2 * e, 2);
+		sum = ref_apply(DRM_T3_F32, DRM_T3_OP_ADD, sum, ref_widen(DRM_T3_BF16, half));
+	}
+	return ref_narrow(DRM_T3_BF16, (uint32_t)sum);
+}
+
+static uint64_t expected(const struct t3_plan_desc *desc, const unsigned char *whole[RANKS],
+			 uint64_t e)
+{
+	return desc->flags & T3_PLAN_WIDEN ? rounded_once(whole, e)
+					   : in_order(desc->dtype, whole, e);
+}
+
 static unsigned char *make_input(uint32_t dtype, uint32_t rank)
 {
 	unsigned char *whole = malloc(MOST * sizeof(double));
@@ -44,7 +66,9 @@ static unsigned char *make_input(uint32_t dtype, uint32_t rank)
 		double value = input(rank, e);
 		float narrow = (float)value;
 
-		if (dtype == DRM_T3_F64)
+		if (dtype == DRM_T3_BF16) /* the upper half of an f32 */
+			memcpy(whole + e * 2, (const char *)&narrow + 2, 2);
+		else if (dtype == DRM_T3_F64)
 			memcpy(whole + e * sizeof(value), &value, sizeof(value));
 		else
 			memcpy(whole + e * sizeof(narrow), &narrow, sizeof(narrow));
@@ -67,7 +91,7 @@ static void check_result(const struct t3_plan_desc *desc, struct t3_plan *plan, 
 		uint64_t got = 0;
 
 		memcpy(&got, (const char *)data + e * size, size);
-		CHECK_EQ(got, in_order(desc->dtype, whole, first + e));
+		CHECK_EQ(got, expected(desc, whole, first + e));
 	}
 }
 
@@ -100,12 +124,10 @@ static void run(struct coll *coll, const struct t3_plan_desc *desc,
 	}
 }
 
-static void run_sizes(bool full, uint32_t dtype)
+static void run_sizes(bool full, uint32_t dtype, uint32_t flags)
 {
 	static const uint64_t counts[] = { 1, 3, 97, 1000, MOST };
-	struct t3_plan_desc desc = { .dtype = dtype,
-				     .op = DRM_T3_OP_ADD,
-				     .flags = T3_PLAN_DETERMINISTIC };
+	struct t3_plan_desc desc = { .dtype = dtype, .op = DRM_T3_OP_ADD, .flags = flags };
 	const unsigned char *whole[RANKS];
 	struct coll coll;
 	uint32_t i, r;
@@ -127,15 +149,20 @@ static void run_sizes(bool full, uint32_t dtype)
 
 SLOW_TEST("a ring adds floats in the order of the ranks")
 {
-	run_sizes(COLL_RING, DRM_T3_F32);
+	run_sizes(COLL_RING, DRM_T3_F32, T3_PLAN_DETERMINISTIC);
 }
 
 SLOW_TEST("a ring adds doubles in the order of the ranks")
 {
-	run_sizes(COLL_RING, DRM_T3_F64);
+	run_sizes(COLL_RING, DRM_T3_F64, T3_PLAN_DETERMINISTIC);
 }
 
 SLOW_TEST("a full fabric adds doubles in the order of the ranks")
 {
-	run_sizes(COLL_FULL, DRM_T3_F64);
+	run_sizes(COLL_FULL, DRM_T3_F64, T3_PLAN_DETERMINISTIC);
+}
+
+SLOW_TEST("a full fabric rounds each widened sum once")
+{
+	run_sizes(COLL_FULL, DRM_T3_BF16, T3_PLAN_WIDEN);
 }

@@ -83,7 +83,7 @@ TEST("spaces are listed with their routes and segments")
 		 getpid());
 	debugfs_expect(text, pattern);
 	debugfs_expect(text, "segment=3 kind=DMA dtype=i32 op=ADD rows=4 row_bytes=64 pitch=64 "
-			     "routes=0x1 staging=0 progress_epoch=0 tracked=0 delivered=0 "
+			     "routes=0x1 staging=0 widens=0 progress_epoch=0 tracked=0 delivered=0 "
 			     "tiles_done=0 stores=0 doorbells=0 triggers=0 dma_bytes=0 tiles=4");
 	snprintf(pattern, sizeof(pattern),
 		 "route=0 import=%u peer_rank=1 peer_space=0 peer_generation=* revoked=0 key=0",

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* A device without the types and ops of version 1.9: the driver says so, and refuses them. */
+/* A device without the types and ops of versions 1.9 and 1.10: the driver says so, and refuses them. */
 #include "queue.h"
 #include "raw.h"
 #include "refusal.h"
 
 #define NEWER                                                                      \
 	(DRM_T3_FEATURE_TYPES | DRM_T3_FEATURE_BYTE_OPS | DRM_T3_FEATURE_BITWISE | \
-	 DRM_T3_FEATURE_PRODUCT)
+	 DRM_T3_FEATURE_PRODUCT | DRM_T3_FEATURE_WIDEN)
 
 static const struct {
 	uint32_t dtype, op;
@@ -99,4 +99,19 @@ TEST("an update of a missing type or op is refused")
 	}
 	CHECK_EQ(queue_destroy(fd, queue), 0);
 	close(fd);
+}
+
+TEST("accumulators are refused")
+{
+	struct drm_t3_segment_widen arg = { .bo_handle = 1 };
+	struct drm_t3_refusal refusal;
+	struct raw raw;
+
+	raw_open(&raw, 0, PAGE);
+	raw_map_local(&raw);
+	arg.space = raw.space;
+	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_SEGMENT_WIDEN, &arg), -EOPNOTSUPP);
+	CHECK_EQ(refusal_get(raw.fd, &refusal), 0);
+	CHECK_EQ(strcmp(refusal.field, "segment"), 0);
+	raw_close(&raw);
 }

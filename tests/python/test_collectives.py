@@ -203,6 +203,9 @@ def collectives(rank, directory):
         out["ordered"] = comm.all_reduce(odd_of(rank), timeout=SECONDS)
         out["ordered_part"] = comm.all_reduce(odd_of(rank)[:17].copy(), timeout=SECONDS)
         comm.set_deterministic(False)
+        with pytest.raises(t3.Error, match="no link from rank") as error:
+            comm.set_widening(True)  # on a ring of four
+        out["widening"] = error.value.errno
         out["in_place"] = comm.all_reduce(mine, out=mine, timeout=SECONDS)
         out["reduce_scatter"] = comm.reduce_scatter(data_of(rank), timeout=SECONDS)
         out["all_gather"] = comm.all_gather(np.full(3, rank, "i4"), timeout=SECONDS)
@@ -235,6 +238,7 @@ def test_plain_collectives(ranks):
         ordered = ((odd_of(0) + odd_of(1)) + odd_of(2)) + odd_of(3)
         assert out["ordered"].tobytes() == ordered.tobytes()
         assert out["ordered_part"].tobytes() == ordered[:17].tobytes()
+        assert out["widening"] == errno.EHOSTUNREACH
         assert (out["reduce_scatter"] == total[rank * 1024:(rank + 1) * 1024]).all()
         assert out["all_gather"].tolist() == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
         assert out["uneven"].tolist() == list(range(10))

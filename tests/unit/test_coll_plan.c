@@ -3,8 +3,10 @@
  * Random plans of libt3 on native devices. The test maps what their layouts say. Each rank puts its
  * input in a random interleaving, by stores and doorbells. The results are compared with a plain
  * reference. Sums of a ring, sums over nodes, and deterministic ones are compared bit by bit, in
- * their order. T3_SEEDS and T3_SEED choose the seeds.
+ * their order. Widened ones have no order, and are compared with the exact sum. T3_SEEDS and T3_SEED choose the seeds.
  */
+#include <math.h>
+
 #include "host.h"
 #include "plan/layout.h"
 #include "ref.h"
@@ -101,6 +103,21 @@ static void stage(uint32_t rank, const struct t3_layout_segment *s)
 			 T3_ADMIN_OK);
 }
 
+static void widen(uint32_t rank, const struct t3_layout_segment *s)
+{
+	struct t3_cmd_seg_widen cmd = {
+		.space = SPACE,
+		.segment = s->desc.segment,
+		.address = s->accumulators,
+		.widen = 1,
+	};
+
+	if (s->widens)
+		assert_int_equal(host_command(&run.host->dev[rank], T3_CMD_SEG_WIDEN, &cmd,
+					      sizeof(cmd)),
+				 T3_ADMIN_OK);
+}
+
 static uint32_t map_segment(uint32_t rank, const struct t3_layout_segment *s, uint32_t counters)
 {
 	static const uint8_t kinds[] = {
@@ -131,6 +148,7 @@ static uint32_t map_segment(uint32_t rank, const struct t3_layout_segment *s, ui
 	};
 
 	host_map(&run.host->dev[rank], &map);
+	widen(rank, s);
 	if (s->own_rows && run.doorbells[rank] >> s->chunk & 1)
 		stage(rank, s);
 	return counters + (uint32_t)t3_desc_tiles(d);
@@ -320,7 +338,7 @@ static uint64_t folded(uint32_t chunk, uint64_t element)
 	uint32_t dtype = run.desc.dtype, op = run.desc.op, n = run.ranks, i;
 	uint64_t start = ref_identity(dtype, op), sum = start;
 
-	if (run.desc.flags)
+	if (run.desc.flags & T3_PLAN_DETERMINISTIC)
 		return chained(element);
 	if (run.desc.algorithm == T3_ALGORITHM_HIERARCHICAL)
 		return folded_over_nodes(chunk, element);
@@ -376,6 +394,57 @@ static uint64_t result_elements(uint32_t rank)
 	return run.desc.collective == T3_ALL_TO_ALL ? count * run.ranks : run.desc.count;
 }
 
+static double number(uint64_t bits)
+{
+	uint32_t wide = ref_widen(run.desc.dtype, (uint32_t)bits);
+	float value;
+
+	memcpy(&value, &wide, sizeof(value));
+	return value;
+}
+
+/* The value of the type that is nearest to a number. */
+static double nearest(double exact)
+{
+	float value = (float)exact;
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return number(ref_narrow(run.desc.dtype, bits));
+}
+
+/*
+ * A widened sum: in f32 its rounding errors, in any order, are at most `slack`; then it is rounded to
+ * the type. One that rounds at each step is nearly never so near.
+ */
+static void expect_near(uint64_t element, uint64_t bits)
+{
+	double sum = 0, all = 0, slack;
+	uint32_t r;
+
+	for (r = 0; r < run.ranks; r++) {
+		sum += number(run.input[r][element]);
+		all += fabs(number(run.input[r][element]));
+	}
+	slack = run.ranks * all * 0x1p-23;
+	if (number(bits) < nearest(sum - slack) || number(bits) > nearest(sum + slack))
+		fail_msg("element %llu of %u ranks is %g, and the sum is %.9g",
+			 (unsigned long long)element, run.ranks, number(bits), sum);
+}
+
+static bool is_widened_sum(void)
+{
+	return run.desc.flags & T3_PLAN_WIDEN && run.desc.op == T3_OP_ADD;
+}
+
+static uint64_t first_element(uint32_t rank)
+{
+	uint64_t first, count;
+
+	t3_layout_chunk(&run.layout[0], rank, &first, &count);
+	return run.desc.collective == T3_REDUCE_SCATTER ? first : 0;
+}
+
 static void expect_result(uint32_t rank, uint32_t epoch)
 {
 	const struct t3_layout *l = &run.layout[rank];
@@ -388,6 +457,10 @@ static void expect_result(uint32_t rank, uint32_t epoch)
 	for (e = 0; e < elements; e++) {
 		got = 0;
 		memcpy(&got, result + e * l->element, l->element);
+		if (is_widened_sum()) {
+			expect_near(first_element(rank) + e, got);
+			continue;
+		}
 		want = expected(rank, e);
 		if (got != want)
 			fail_msg("collective %u algorithm %u, rank %u of %u, element %llu of %llu: "
@@ -478,6 +551,23 @@ static void choose_deterministic(uint32_t topology)
 	run.desc.flags = T3_PLAN_DETERMINISTIC;
 	run.small = false;
 	run.near = below(8);
+	run.lossy = below(2);
+}
+
+/* A reduction whose inputs meet in accumulators. On a ring there is none, and any plan is drawn. */
+static void choose_widened(uint32_t topology)
+{
+	do
+		choose(topology);
+	while (run.desc.collective != T3_REDUCE_SCATTER && run.desc.collective != T3_ALL_REDUCE);
+	if (topology != T3_TOPOLOGY_FULL)
+		return;
+	run.desc.algorithm = T3_ALGORITHM_DIRECT;
+	run.desc.dtype = below(2) ? T3_DTYPE_BF16 : T3_DTYPE_F16;
+	run.desc.op = below(4) ? T3_OP_ADD : T3_OP_MUL;
+	run.desc.flags = T3_PLAN_WIDEN;
+	run.near = run.desc.op == T3_OP_ADD;
+	run.small = !run.near;
 	run.lossy = below(2);
 }
 
@@ -591,4 +681,9 @@ TEST_WITH("random plans give the reference's results", NULL, seeds_report)
 TEST_WITH("deterministic plans add in the order of the ranks", NULL, seeds_report)
 {
 	random_plans(choose_deterministic);
+}
+
+TEST_WITH("widened plans round each sum once", NULL, seeds_report)
+{
+	random_plans(choose_widened);
 }

@@ -293,6 +293,27 @@ T3_TEST("staging asks for each field")
 	assert_int_equal(t3_staging_bind(space, 5, &other, 64, 512, 3), -EOPNOTSUPP);
 }
 
+T3_TEST("widening asks for each field")
+{
+	const struct drm_t3_segment_widen *a = ASKED(drm_t3_segment_widen);
+	struct t3_buffer other = *buffer;
+
+	assert_int_equal(t3_widen_bind(space, 5, buffer, 64), 0);
+	assert_int_equal(kernel.request, DRM_IOCTL_T3_SEGMENT_WIDEN);
+	assert_int_equal(a->space, 21);
+	assert_int_equal(a->segment, 5);
+	assert_int_equal(a->bo_handle, 11);
+	assert_int_equal(a->offset, 64);
+	assert_int_equal(t3_widen_bind(space, 5, NULL, 0), 0);
+	assert_int_equal(a->bo_handle, 0);
+	assert_int_equal(t3_widen_bind(space, 64, buffer, 0), -EINVAL);
+	assert_int_equal(t3_widen_bind(NULL, 5, buffer, 0), -EINVAL);
+	other.fd++;
+	assert_int_equal(t3_widen_bind(space, 5, &other, 0), -EOPNOTSUPP);
+	kernel.error = EBUSY;
+	assert_int_equal(t3_widen_bind(space, 5, buffer, 0), -EBUSY);
+}
+
 T3_TEST("aperture views stay inside")
 {
 	struct t3_segment_desc last = desc;

@@ -235,7 +235,8 @@ PLAN_TEST("flags are those of plain reductions")
 	uint32_t r;
 
 	assert_int_equal(t3_comm_set_plan_flags(NULL, 0), -EINVAL);
-	assert_int_equal(t3_comm_set_plan_flags(comms[0], 2), -EINVAL);
+	assert_int_equal(t3_comm_set_plan_flags(comms[0], 4), -EINVAL);
+	assert_int_equal(t3_comm_set_plan_flags(comms[0], 3), -EINVAL);
 	run_all(T3_ALL_GATHER, COUNT, 0);
 	run_all(T3_ALL_REDUCE, COUNT, 0);
 	run_all(T3_REDUCE_SCATTER, COUNT, 0);
@@ -246,6 +247,12 @@ PLAN_TEST("flags are those of plain reductions")
 	run_all(T3_ALL_REDUCE, COUNT, 0);
 	run_all(T3_REDUCE_SCATTER, COUNT, 0);
 	made(5, 5);
+	for (r = 0; r < RANKS; r++)
+		assert_int_equal(t3_comm_set_plan_flags(comms[r], T3_PLAN_WIDEN), 0);
+	run_all(T3_ALL_REDUCE, COUNT, 0); /* of a type that does without */
+	made(5, 5);
+	for (r = 0; r < RANKS; r++)
+		assert_int_equal(t3_comm_set_plan_flags(comms[r], T3_PLAN_DETERMINISTIC), 0);
 	assert_int_equal(t3_comm_set_plan_flags(comms[1], 0), 0);
 	run_all(T3_ALL_REDUCE, COUNT - 1, -EINVAL);
 }

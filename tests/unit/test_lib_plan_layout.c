@@ -140,6 +140,7 @@ struct refused {
 	     .dtype = DRM_T3_F32, .op = DRM_T3_OP_ADD
 #define MOVE .collective = T3_ALL_TO_ALL, .algorithm = T3_ALGORITHM_RING, .count = 64, \
 	     .dtype = DRM_T3_U8
+#define WIDE .flags = T3_PLAN_WIDEN, .algorithm = T3_ALGORITHM_DIRECT, .dtype = DRM_T3_BF16
 /* clang-format on */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
@@ -161,7 +162,17 @@ static const struct refused refused[] = {
 	{ { GOOD, .root = 1 }, 0, 4, -EINVAL },
 	{ { MOVE, .collective = T3_BROADCAST, .root = 4 }, 0, 4, -EINVAL },
 	{ { GOOD, .path = 3 }, 0, 4, -EINVAL },
-	{ { GOOD, .flags = 2 }, 0, 4, -EINVAL },
+	{ { GOOD, .flags = 4 }, 0, 4, -EINVAL },
+	{ { GOOD, .flags = T3_PLAN_WIDEN }, 0, 4, -EINVAL },
+	{ { GOOD, WIDE, .algorithm = T3_ALGORITHM_RING }, 0, 4, -EINVAL },
+	{ { GOOD, WIDE, .algorithm = T3_ALGORITHM_HIERARCHICAL }, 0, 4, -EINVAL },
+	{ { GOOD, WIDE, .op = DRM_T3_OP_MAX }, 0, 4, -EINVAL },
+	{ { GOOD, WIDE, .dtype = DRM_T3_F32 }, 0, 4, -EINVAL },
+	{ { GOOD, WIDE, .flags = 3 }, 0, 4, -EINVAL },
+	{ { GOOD, WIDE, .tile_columns = 16385 }, 0, 4, -EINVAL },
+	{ { GOOD, WIDE, .columns = 1, .tile_rows = 129 }, 0, 4, -EINVAL },
+	{ { GOOD, WIDE, .columns = 64, .tile_rows = 128, .tile_columns = 129 }, 0, 4, -EINVAL },
+	{ { MOVE, .flags = T3_PLAN_WIDEN }, 0, 4, -EINVAL },
 	{ { GOOD, .algorithm = T3_ALGORITHM_HIERARCHICAL, .flags = 1 }, 0, 4, -EINVAL },
 	{ { MOVE, .flags = T3_PLAN_DETERMINISTIC }, 0, 4, -EINVAL },
 	{ { GOOD, .columns = 3 }, 0, 4, -EINVAL },
@@ -184,6 +195,44 @@ static const struct refused refused[] = {
 	{ { MOVE, .count = (1 << 25) + 1 }, 0, 2, -EFBIG },
 };
 #pragma GCC diagnostic pop
+
+/* Their tiles are those that a device rounds at once, and they lie behind each other. */
+TEST("accumulators of default tiles fit the device")
+{
+	static const struct t3_plan_desc descs[] = {
+		{ T3_ALL_REDUCE, T3_ALGORITHM_DIRECT, 1 << 22, DRM_T3_BF16, DRM_T3_OP_ADD,
+		  .flags = T3_PLAN_WIDEN },
+		{ T3_REDUCE_SCATTER, T3_ALGORITHM_DIRECT, (1 << 25) + 3, DRM_T3_F16, DRM_T3_OP_MUL,
+		  .flags = T3_PLAN_WIDEN },
+		{ T3_REDUCE_SCATTER, T3_ALGORITHM_DIRECT, 1 << 20, DRM_T3_F16, DRM_T3_OP_ADD,
+		  .columns = 1, .flags = T3_PLAN_WIDEN },
+		{ T3_ALL_REDUCE, T3_ALGORITHM_DIRECT, 40000 * 8, DRM_T3_BF16, DRM_T3_OP_ADD,
+		  .columns = 40000, .tile_rows = 2, .flags = T3_PLAN_WIDEN },
+	};
+	const struct t3_layout *l = &layouts[0];
+	const char *why;
+	uint32_t i, s, wide;
+	uint64_t end;
+
+	for (i = 0; i < sizeof(descs) / sizeof(descs[0]); i++) {
+		assert_int_equal(t3_layout_make(&descs[i], 1, 4, NULL, &layouts[0], &why), 0);
+		for (wide = 0, end = 0, s = 0; s < l->count; s++) {
+			const struct t3_segment_desc *d = &l->segment[s].desc;
+
+			assert_true(l->segment[s].widens == (d->updates > 1));
+			if (!l->segment[s].widens)
+				continue;
+			wide++;
+			assert_true(d->tile_rows <= DRM_T3_WIDE_ROWS_MAX);
+			assert_true(d->tile_rows * d->tile_row_bytes <= DRM_T3_WIDE_BYTES_MAX);
+			assert_int_equal(l->segment[s].accumulators % 8, 0);
+			assert_true(l->segment[s].accumulators >= end);
+			end = l->segment[s].accumulators + 2 * (uint64_t)d->rows * d->pitch;
+			assert_true(end <= l->bytes);
+		}
+		assert_int_equal(wide, l->parts);
+	}
+}
 
 /* Tiles with more rows have no staging. */
 TEST("default tiles can be staged")

@@ -32,6 +32,7 @@ struct hardware {
 	struct drm_t3_segment_map segment[T3_LAYOUT_SEGMENTS]; /* kind 0: not mapped */
 	uint32_t import[T3_LAYOUT_SEGMENTS][T3_COMM_RANKS_MAX];
 	struct drm_t3_segment_staging staging[T3_LAYOUT_SEGMENTS];
+	struct drm_t3_segment_widen widen[T3_LAYOUT_SEGMENTS];
 	struct drm_t3_grant_export grant[RANKS]; /* by the rank it is for */
 	struct drm_t3_key_export key[RANKS];
 	unsigned long fails; /* a call that fails with error, the skip-th on */
@@ -185,6 +186,14 @@ static int do_call(struct hardware *h, unsigned long request, void *arg)
 		if (staging->offset % 8 || staging->slot_stride % 8)
 			return EINVAL;
 		h->staging[staging->segment] = *staging;
+		return 0;
+	}
+	case DRM_IOCTL_T3_SEGMENT_WIDEN: {
+		const struct drm_t3_segment_widen *widen = arg;
+
+		if (widen->offset % 8)
+			return EINVAL;
+		h->widen[widen->segment] = *widen;
 		return 0;
 	}
 	case DRM_IOCTL_T3_GRANT_EXPORT:

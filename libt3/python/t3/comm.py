@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from t3 import _waits, dtypes, errors
 from t3._library import ffi, lib, path_bytes, string
-from t3._names import T3_COMM_TEXT_SIZE, T3_PLAN_DETERMINISTIC, Dtype
+from t3._names import T3_COMM_TEXT_SIZE, T3_PLAN_DETERMINISTIC, T3_PLAN_WIDEN, Dtype
 from t3._resource import Handle, Resource
 from t3.device import Device
 from t3.dtypes import DtypeLike, OpLike
@@ -183,9 +183,20 @@ class Comm(Resource):
     def set_deterministic(self, on: bool) -> None:
         """Later all_reduce() and reduce_scatter() of floats are in the order of the ranks.
 
-        Their bits depend on the ranks' elements alone. All ranks call this alike.
+        Their bits depend on the ranks' elements alone. All ranks call this alike. Ends
+        set_widening().
         """
-        flags = T3_PLAN_DETERMINISTIC if on else 0
+        self._set_plan_flags(T3_PLAN_DETERMINISTIC if on else 0)
+
+    def set_widening(self, on: bool) -> None:
+        """Later all_reduce() and reduce_scatter() of float16 and bfloat16 round each sum once.
+
+        They add and multiply in float32, each rank with a link to each other one. All ranks call
+        this alike. Ends set_deterministic().
+        """
+        self._set_plan_flags(T3_PLAN_WIDEN if on else 0)
+
+    def _set_plan_flags(self, flags: int) -> None:
         result = self._call(lib.t3_comm_set_plan_flags, flags)
         if result:
             raise errors.make(result, what="flags")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from t3 import _waits, dtypes, errors
 from t3._library import ffi, lib, string
-from t3._names import (T3_PLAN_DETERMINISTIC, T3_PLAN_NO_CHUNK, Algorithm, Collective, Dtype, Path,
-                       Progress)
+from t3._names import (T3_PLAN_DETERMINISTIC, T3_PLAN_NO_CHUNK, T3_PLAN_WIDEN, Algorithm, Collective,
+                       Dtype, Path, Progress)
 from t3._resource import Handle, Resource
 from t3.buffer import array_of, view_of
 from t3.comm import Comm
@@ -35,7 +35,7 @@ class About:
 def plan_desc(collective: str, shape: int | tuple[int, int], dtype: DtypeLike, *,
               op: OpLike = "add", root: int = 0, algorithm: str = "auto", path: str = "auto",
               tile: int | tuple[int, int] = 0,
-              deterministic: bool = False) -> tuple[Any, About]:
+              deterministic: bool = False, widen: bool = False) -> tuple[Any, About]:
     """The C struct for Comm.plan()'s arguments."""
     what = member(Collective, collective, "collective")
     rows, columns = (1, 0) if isinstance(shape, int) else shape
@@ -47,7 +47,8 @@ def plan_desc(collective: str, shape: int | tuple[int, int], dtype: DtypeLike, *
         "count": count, "dtype": kind, "op": dtypes.op_of(op) if what in REDUCTIONS else 0,
         "root": root, "path": member(Path, path, "path"), "columns": columns,
         "tile_rows": tile_rows, "tile_columns": tile_columns,
-        "flags": T3_PLAN_DETERMINISTIC if deterministic else 0}), About(kind, columns)
+        "flags": (T3_PLAN_DETERMINISTIC if deterministic else 0) |
+                 (T3_PLAN_WIDEN if widen else 0)}), About(kind, columns)
 
 
 def member(kind: Any, name: str, what: str) -> Any:

@@ -110,6 +110,25 @@ static void fill_segment_staging(struct world *world, void *arg)
 	};
 }
 
+/* Of a segment that can widen, beside that of the world. */
+static void fill_segment_widen(struct world *world, void *arg)
+{
+	struct drm_t3_segment_map map = raw_segment(&world->source);
+	int ret;
+
+	map.segment = 1;
+	map.dtype = DRM_T3_BF16;
+	map.offset = PAGE / 2;
+	ret = raw_map(&world->source, &map);
+	CHECK(!ret || ret == -EEXIST);
+	*(struct drm_t3_segment_widen *)arg = (struct drm_t3_segment_widen){
+		.space = world->source.space,
+		.segment = 1,
+		.bo_handle = world->spare_bo,
+		.offset = 8,
+	};
+}
+
 static void fill_grant_export(struct world *world, void *arg)
 {
 	*(struct drm_t3_grant_export *)arg = (struct drm_t3_grant_export){
@@ -353,6 +372,19 @@ static const struct deviation bad_segment_staging[] = {
 	BAD(drm_t3_segment_staging, space, 0, ENOENT),
 };
 
+static const struct deviation bad_segment_widen[] = {
+	BAD(drm_t3_segment_widen, segment, 0, EINVAL), /* of i32 */
+	BAD(drm_t3_segment_widen, segment, 2, ENOENT),
+	BAD(drm_t3_segment_widen, segment, 64, EINVAL),
+	BAD(drm_t3_segment_widen, segment, ~0u, EINVAL),
+	BAD_AS("offset", drm_t3_segment_widen, bo_handle, 0, EINVAL),
+	BAD(drm_t3_segment_widen, bo_handle, NO_HANDLE, ENOENT),
+	BAD(drm_t3_segment_widen, offset, 4, EINVAL),
+	BAD(drm_t3_segment_widen, offset, PAGE - 2 * RAW_SEGMENT_BYTES + 8, EINVAL),
+	BAD(drm_t3_segment_widen, offset, ~7ull, EINVAL),
+	BAD(drm_t3_segment_widen, space, 0, ENOENT),
+};
+
 static const struct deviation bad_grant_export[] = {
 	BAD(drm_t3_grant_export, op_mask, 0, EINVAL),
 	BAD(drm_t3_grant_export, op_mask, 1u << 8 | 1, EINVAL),
@@ -505,5 +537,6 @@ const struct row abi_rows[DRM_T3_IOCTL_COUNT] = {
 	    .zero = { ZERO(drm_t3_key_import, flags), ZERO(drm_t3_key_import, pad),
 		      ZERO(drm_t3_key_import, key.pad) }),
 	ROW(REFUSAL, refusal, FLAGS_AND_PAD(drm_t3_refusal), .no_handle = true),
+	ROW(SEGMENT_WIDEN, segment_widen, .zero = { ZERO(drm_t3_segment_widen, flags) }),
 };
 /* clang-format on */
