@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments that widen, SPEC.md section 3.4: what black-box tests of a device cannot see. */
+#include <math.h>
+
 #include "host.h"
 #include "migrate.h"
+#include "ref.h"
 #include "test.h"
 
 #define ACCUMULATORS (HOST_STAGING_BASE(0) + 0x20000)
@@ -115,4 +118,104 @@ TEST("each change of memory is reported")
 	test_free(d->shadow);
 	d->shadow = NULL;
 	host_free(host);
+}
+
+/* ------------------------------------------------------------------- errors */
+
+#define MEASURED 4096u /* elements */
+
+static double number(uint32_t dtype, uint64_t half)
+{
+	uint32_t wide = ref_widen(dtype, (uint32_t)half);
+	float value;
+
+	memcpy(&value, &wide, sizeof(value));
+	return value;
+}
+
+/* About normal, with a variance of 1. */
+static uint16_t random_value(uint64_t *random, uint32_t dtype)
+{
+	float value = -6;
+	uint32_t bits, i;
+
+	for (i = 0; i < 12; i++)
+		value += (float)(host_random(random) >> 40) * 0x1p-24f;
+	memcpy(&bits, &value, sizeof(bits));
+	return (uint16_t)ref_narrow(dtype, bits);
+}
+
+struct errors {
+	double most, sum;
+	uint32_t count;
+};
+
+/* In units of the last place, of sums above 1: of smaller ones, what was added is larger. */
+static void measure(struct errors *errors, uint32_t dtype, double got, double exact)
+{
+	int fraction = dtype == T3_DTYPE_F16 ? 10 : 7;
+	double error;
+
+	if (fabs(exact) < 1)
+		return;
+	error = fabs(got - exact) / ldexp(1, ilogb(exact) - fraction);
+	errors->most = fmax(errors->most, error);
+	errors->sum += error;
+	errors->count++;
+}
+
+static struct errors add_up(uint32_t dtype, uint32_t updates, bool widens)
+{
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, dtype);
+	struct t3_cmd_seg_widen widen = { .address = ACCUMULATORS, .widen = 1 };
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+	static double exact[MEASURED];
+	struct errors errors = { 0 };
+	uint64_t random = updates;
+	uint32_t i, e;
+
+	map.rows = map.tile_rows = 1;
+	map.row_bytes = map.pitch = map.tile_row_bytes = 2 * MEASURED;
+	map.updates = updates;
+	host_space(d, 0);
+	host_map(d, &map);
+	if (widens)
+		assert_int_equal(host_command(d, T3_CMD_SEG_WIDEN, &widen, sizeof(widen)),
+				 T3_ADMIN_OK);
+	memset(exact, 0, sizeof(exact));
+	host_arm(d, 0, 1);
+	for (i = 0; i < updates; i++)
+		for (e = 0; e < MEASURED; e++) {
+			uint16_t value = random_value(&random, dtype);
+
+			exact[e] += number(dtype, value);
+			host_store(d, 0, 2 * e, value, 2);
+		}
+	host_expect(d, 0, T3_SPACE_COMPLETE, 1);
+	for (e = 0; e < MEASURED; e++)
+		measure(&errors, dtype, number(dtype, host_load(d, 0, 2 * e, 2)), exact[e]);
+	host_free(host);
+	return errors;
+}
+
+/* Section 3.4 has this table: run the program to see it. */
+TEST("a widened sum is off by half a unit of the last place, and others by many")
+{
+	static const uint32_t updates[] = { 2, 4, 8, 32 };
+	uint32_t i;
+
+	for (i = 0; i < 2 * sizeof(updates) / sizeof(updates[0]); i++) {
+		uint32_t dtype = i % 2 ? T3_DTYPE_F16 : T3_DTYPE_BF16, n = updates[i / 2];
+		struct errors each = add_up(dtype, n, false), once = add_up(dtype, n, true);
+
+		print_message("%s, %u updates: each rounded: mean %.2f, most %.1f; once: mean "
+			      "%.2f, most %.2f\n",
+			      i % 2 ? "f16" : "bf16", n, each.sum / each.count, each.most,
+			      once.sum / once.count, once.most);
+		assert_true(once.count > MEASURED / 4);
+		assert_true(once.most < 0.51);
+		assert_true(n == 2 || each.most > 1);
+		assert_true(n < 32 || each.sum > 4 * once.sum);
+	}
 }
