@@ -517,7 +517,7 @@ struct t3_cmd_seg_staging {
 struct t3_cmd_seg_widen {
 	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
 	uint32_t segment; /* 0 .. T3_SPACE_SEGMENTS - 1 */
-	uint64_t address; /* device memory of the accumulators, multiple of 8; rows at twice the pitch */
+	uint64_t address; /* device memory, multiple of 8; rows at twice the pitch */
 	uint32_t widen;	  /* 1; 0: takes the accumulators away, and address is MBZ */
 	uint32_t mbz;
 };
