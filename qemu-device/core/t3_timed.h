@@ -137,6 +137,20 @@ struct t3_timed_trace {
 	void *opaque;
 };
 
+/*
+ * An expert layer: the rows that tokens of each rank send to each expert. Rank r has the experts from
+ * r * experts / ranks on, and multiplies their rows, expert by expert. Dispatch is the GEMM before
+ * which rows come, of `depth` elements each; combine is the one after which rows of `columns`
+ * elements go back to their tokens' ranks. The workload's rows are those of all ranks.
+ */
+enum t3_timed_way { T3_TIMED_COMBINE, T3_TIMED_DISPATCH };
+
+struct t3_timed_routing {
+	enum t3_timed_way way;
+	uint64_t experts;     /* of all ranks, as many on each */
+	const uint32_t *rows; /* [rank * experts + expert] */
+};
+
 struct t3_timed_recall;
 
 struct t3_timed_setup {
@@ -146,6 +160,8 @@ struct t3_timed_setup {
 	bool mirrored; /* one device is its own neighbour; the result equals that of all ranks */
 	struct t3_timed_trace trace;	/* span is NULL: no timeline */
 	struct t3_timed_recall *recall; /* or NULL; it lives longer than the run */
+	/* Of an all-to-all of rows that are not as many everywhere, or NULL; it lives longer than the run. */
+	const struct t3_timed_routing *routing;
 };
 
 /* False: the setup is not valid, and `why` is a sentence that says what is wrong. */

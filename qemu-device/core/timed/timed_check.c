@@ -7,17 +7,18 @@
 #include "timed/timed_private.h"
 
 /* Limits, so that products do not overflow and a host has the memory. Sums are over all devices. */
-#define MAX_EXTENT ((uint64_t)1 << 24) /* rows, columns, depth */
-#define MAX_PIECES ((uint64_t)1 << 22) /* tracked pieces */
-#define MAX_BLOCKS ((uint64_t)1 << 25) /* cache blocks of A and B */
-#define MAX_LINES  ((uint64_t)1 << 18) /* cache lines */
-#define MAX_FIRST  ((uint64_t)1 << 18) /* requests of a stage's first step */
-#define MAX_FLIGHT ((uint64_t)1 << 22) /* messages on the links */
-#define MAX_LOADS  ((uint64_t)1 << 32) /* requests of a run, which take the host minutes */
-#define MAX_PARTS  256u		       /* requests for a step's block of A, or of B */
-#define MAX_WINDOW 65536u	       /* requests */
-#define MAX_SLOTS  65535u
-#define MAX_PS	   ((uint64_t)1 << 51) /* half an hour */
+#define MAX_EXTENT  ((uint64_t)1 << 24) /* rows, columns, depth */
+#define MAX_PIECES  ((uint64_t)1 << 22) /* tracked pieces */
+#define MAX_BLOCKS  ((uint64_t)1 << 25) /* cache blocks of A and B */
+#define MAX_LINES   ((uint64_t)1 << 18) /* cache lines */
+#define MAX_FIRST   ((uint64_t)1 << 18) /* requests of a stage's first step */
+#define MAX_FLIGHT  ((uint64_t)1 << 22) /* messages on the links */
+#define MAX_LOADS   ((uint64_t)1 << 32) /* requests of a run, which take the host minutes */
+#define MAX_PARTS   256u		/* requests for a step's block of A, or of B */
+#define MAX_WINDOW  65536u		/* requests */
+#define MAX_SLOTS   65535u
+#define MAX_EXPERTS 65536u
+#define MAX_PS	    ((uint64_t)1 << 51) /* half an hour */
 
 struct complaint {
 	char *text;
@@ -140,10 +141,97 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
 	return (a + b - 1) / b;
 }
 
+/* ------------------------------------------------------------- expert layers */
+
+/* Sizes of an expert layer, of all ranks. */
+struct layer {
+	uint64_t rows;
+	uint64_t pairs; /* of a rank and an expert that get rows */
+	uint64_t tile_rows;
+};
+
+static struct layer layer_of(const struct t3_timed_setup *setup)
+{
+	const struct t3_timed_routing *r = setup->routing;
+	struct layer layer = { 0 };
+	uint64_t rank, expert, rows;
+
+	for (expert = 0; expert < r->experts; expert++) {
+		uint64_t all = 0;
+
+		for (rank = 0; rank < setup->workload.ranks; rank++) {
+			rows = r->rows[rank * r->experts + expert];
+			layer.pairs += rows != 0;
+			all += rows;
+		}
+		layer.rows += all;
+		layer.tile_rows += ceil_div(all, setup->params.tile_rows);
+	}
+	return layer;
+}
+
+static bool check_layer(const struct t3_timed_setup *setup, const struct complaint *why)
+{
+	const struct t3_timed_params *p = &setup->params;
+	const struct t3_timed_workload *w = &setup->workload;
+	struct layer layer = layer_of(setup);
+	uint64_t columns = ceil_div(w->columns, p->tile_columns);
+	uint64_t steps = ceil_div(w->depth, p->k_block), step_bytes = p->k_block * w->element_bytes;
+	uint64_t parts = ceil_div(p->tile_rows * step_bytes, p->request_bytes) +
+			 ceil_div(p->tile_columns * step_bytes, p->request_bytes);
+	uint64_t runs = layer.pairs + layer.tile_rows;
+	uint64_t row = setup->routing->way == T3_TIMED_DISPATCH ? w->depth : w->columns;
+	uint64_t pieces =
+		layer.tile_rows * columns *
+		ceil_div(p->tile_rows, p->request_bytes / (p->tile_columns * w->element_bytes));
+	uint64_t messages = runs * columns + layer.rows * row * w->element_bytes / p->request_bytes;
+
+	if (layer.rows != w->rows)
+		return refuse(why, "rows is %" PRIu64 ", and the routing has %" PRIu64, w->rows,
+			      layer.rows);
+	if (layer.tile_rows * columns > MAX_PIECES || pieces + messages > MAX_PIECES)
+		return refuse(why,
+			      "the routing has too many rows: over %" PRIu64 " pieces and messages",
+			      MAX_PIECES);
+	if (steps * parts > MAX_BLOCKS ||
+	    layer.tile_rows + setup->routing->experts * columns > MAX_BLOCKS / (steps * parts))
+		return refuse(why, "depth is too large: over %" PRIu64 " blocks of A and B",
+			      MAX_BLOCKS);
+	if (layer.tile_rows * columns > MAX_LOADS / (steps * parts))
+		return refuse(why, "the run is too large: over %" PRIu64 " loads", MAX_LOADS);
+	return true;
+}
+
+static bool check_routing(const struct t3_timed_setup *setup, const struct complaint *why)
+{
+	const struct t3_timed_routing *r = setup->routing;
+	const struct t3_timed_workload *w = &setup->workload;
+
+	if (!r)
+		return true;
+	if (w->collective != T3_TIMED_COLLECTIVE_ALL_TO_ALL || setup->mirrored)
+		return refuse(why, "a routing needs the collective all-to-all, and all devices");
+	if (setup->program != T3_TIMED_SEQUENTIAL && setup->program != T3_TIMED_T3 &&
+	    setup->program != T3_TIMED_T3_MCA)
+		return refuse(why, "program %s takes no routing",
+			      t3_timed_program_name(setup->program));
+	if ((unsigned int)r->way > T3_TIMED_DISPATCH || !r->rows)
+		return refuse(why, "a routing has rows, and way 0 or 1");
+	if (!in_range(why, "experts", r->experts, 1, MAX_EXPERTS))
+		return false;
+	if (r->experts % w->ranks)
+		return refuse(why, "experts is %" PRIu64 ", which ranks, %" PRIu64 ", must divide",
+			      r->experts, w->ranks);
+	return check_layer(setup, why);
+}
+
+/* ----------------------------------------------------------------------- size */
+
 /* Sizes that follow from the arguments, and that are limited. */
 struct extent {
 	uint64_t devices, rows, columns, tiles, steps, tile_pieces, a_parts, b_parts;
 	uint64_t computed; /* tiles that each device computes */
+	uint64_t outputs;  /* of this size, of all devices together: routed rows are one */
 };
 
 static struct extent extent_of(const struct t3_timed_setup *setup)
@@ -155,6 +243,7 @@ static struct extent extent_of(const struct t3_timed_setup *setup)
 	struct timed_cut cut = timed_cut_choose(setup);
 	struct extent e = {
 		.devices = setup->mirrored ? 1 : w->ranks,
+		.outputs = setup->mirrored || setup->routing ? 1 : w->ranks,
 		.rows = ceil_div(cut.rows, p->tile_rows) * cut.row_blocks,
 		.columns = ceil_div(cut.columns, p->tile_columns) * cut.column_blocks,
 		.steps = ceil_div(w->depth, p->k_block),
@@ -205,11 +294,11 @@ static bool check_memory(const struct t3_timed_setup *setup, const struct extent
 	uint64_t peers = timed_peers(setup);
 	uint64_t pieces = e->tiles * e->tile_pieces;
 
-	if (e->tiles > MAX_PIECES || pieces * e->devices > MAX_PIECES)
+	if (e->tiles > MAX_PIECES || pieces * e->outputs > MAX_PIECES)
 		return refuse(why, "rows x columns is too large: over %" PRIu64 " tracked pieces",
 			      MAX_PIECES);
 	if (e->steps * parts > MAX_BLOCKS ||
-	    (e->rows + e->columns) * e->steps * parts > MAX_BLOCKS / e->devices)
+	    (e->rows + e->columns) * e->steps * parts > MAX_BLOCKS / e->outputs)
 		return refuse(why, "depth is too large: over %" PRIu64 " blocks of A and B",
 			      MAX_BLOCKS);
 	if (p->cache_kib * 1024 / p->request_bytes * e->devices > MAX_LINES)
@@ -233,7 +322,7 @@ static bool check_memory(const struct t3_timed_setup *setup, const struct extent
 static bool check_time(const struct t3_timed_setup *setup, const struct extent *e,
 		       const struct complaint *why)
 {
-	uint64_t loads = e->steps * (e->a_parts + e->b_parts) * e->devices;
+	uint64_t loads = e->steps * (e->a_parts + e->b_parts) * e->outputs;
 
 	if (timed_step_ps(setup) > MAX_PS / (e->computed * e->steps))
 		return refuse(why, "the GEMM would take more than half an hour of virtual time");
@@ -260,5 +349,6 @@ bool t3_timed_check(const struct t3_timed_setup *setup, char *why, size_t size)
 			      T3_TIMED_PROGRAMS - 1);
 	return check_params(&setup->params, &complaint) &&
 	       check_workload(&setup->workload, &complaint) && check_program(setup, &complaint) &&
-	       check_tile(setup, &complaint) && check_size(setup, &complaint);
+	       check_tile(setup, &complaint) && check_size(setup, &complaint) &&
+	       check_routing(setup, &complaint);
 }

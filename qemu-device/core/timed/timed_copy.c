@@ -72,7 +72,7 @@ bool timed_copy_init(struct timed_device *d)
 	return timed_ring_init(&d->copy.sums, timed_shape(d)->copy_held);
 }
 
-static void hire(struct timed_device *d)
+void timed_copy_hire(struct timed_device *d)
 {
 	const struct t3_timed_params *p = timed_params(d);
 	struct timed_copy *c = &d->copy;
@@ -85,8 +85,7 @@ static void hire(struct timed_device *d)
 	c->passed = 0;
 }
 
-/* The time when the units pass on a piece that is loaded by `ready`: they load at their rate. */
-static uint64_t pace(struct timed_device *d, uint64_t ready, uint32_t bytes)
+uint64_t timed_copy_pace(struct timed_device *d, uint64_t ready, uint32_t bytes)
 {
 	struct timed_copy *c = &d->copy;
 	uint64_t next;
@@ -177,7 +176,7 @@ void timed_copy_start(struct timed_device *d, enum timed_copy_kind kind, enum ti
 	c->step = c->next = c->done = 0;
 	c->received = c->gathered = 0;
 	c->started = d->sim->now;
-	hire(d);
+	timed_copy_hire(d);
 	pump(d);
 }
 
@@ -203,7 +202,8 @@ static void write_sum(struct timed_device *d, uint32_t bytes)
 
 static void sum_up(struct timed_device *d, uint32_t bytes)
 {
-	struct timed_message sum = { .bytes = bytes, .time = pace(d, d->sim->now, bytes) };
+	struct timed_message sum = { .bytes = bytes,
+				     .time = timed_copy_pace(d, d->sim->now, bytes) };
 
 	if (sum.time == d->sim->now) {
 		write_sum(d, bytes);
@@ -245,7 +245,7 @@ void timed_copy_read(struct timed_device *d, const struct timed_request *request
 		sum_up(d, request->bytes);
 		return;
 	}
-	message.time = pace(d, d->sim->now + latency, request->bytes);
+	message.time = timed_copy_pace(d, d->sim->now + latency, request->bytes);
 	message.piece = next_position(d, request->number);
 	message.distance = (uint16_t)distance(d, request->number);
 	message.kind = kinds[d->copy.kind];

@@ -32,8 +32,8 @@ bool timed_dma_init(struct timed_device *d)
 	uint32_t i;
 
 	dma->size = 2 * blocks(s);
-	dma->ready = calloc(dma->size, sizeof(dma->ready[0]));
-	dma->left = calloc(blocks(s), sizeof(dma->left[0]));
+	dma->ready = calloc((size_t)dma->size + 1, sizeof(dma->ready[0]));
+	dma->left = calloc((size_t)blocks(s) + 1, sizeof(dma->left[0]));
 	if (!dma->ready || !dma->left)
 		return false;
 	for (i = 0; i < blocks(s); i++)

@@ -90,6 +90,7 @@ static struct t3_timed *copy_as(const struct t3_timed *from, enum t3_timed_progr
 	sim->device = duplicate(from->device, sizeof(*from->device), sizeof(*from->device));
 	if (sim->device) {
 		sim->device->sim = sim;
+		sim->device->shape = &sim->shape;
 		good &= copy_device(sim->device);
 	}
 	if (good && sim->device)

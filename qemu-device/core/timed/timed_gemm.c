@@ -44,9 +44,9 @@ bool timed_gemm_init(struct timed_device *d)
 	g->next_tile = s->first_tile;
 	while (1u << g->waiter_shift < s->a_parts + s->b_parts)
 		g->waiter_shift++;
-	g->slot = calloc(g->slots, sizeof(g->slot[0]));
+	g->slot = calloc((size_t)g->slots + 1, sizeof(g->slot[0])); /* a rank may have no rows */
 	g->unit_free = calloc(g->units, sizeof(g->unit_free[0]));
-	g->waiter = calloc((size_t)g->slots << g->waiter_shift, sizeof(g->waiter[0]));
+	g->waiter = calloc((size_t)(g->slots + 1) << g->waiter_shift, sizeof(g->waiter[0]));
 	g->step_ps = timed_step_ps(&d->sim->setup);
 	g->blocked = (struct timed_fifo){ TIMED_NONE, TIMED_NONE };
 	return g->slot && g->unit_free && g->waiter;
@@ -97,12 +97,17 @@ void timed_gemm_loaded(struct timed_device *d, uint32_t slot, uint64_t time)
 
 /* -------------------------------------------------------------------- stores */
 
-/* The distance of the peer to which a tile is stored; 0: it stays on this device. */
-static uint32_t target_of(const struct timed_device *d, uint32_t tile)
+/*
+ * The distance of the peer to which a tile is stored; 0: it stays on this device. Of rows that go back
+ * to tokens, any of its peers stands for all of them.
+ */
+static uint32_t target_of(const struct timed_device *d, const struct timed_slot *slot)
 {
 	const struct timed_shape *s = timed_shape(d);
-	uint32_t position = tile / s->chunk_tiles;
+	uint32_t position = slot->tile / s->chunk_tiles;
 
+	if (timed_routes(d->sim))
+		return timed_combines(d->sim) && timed_routed_leaves(d, &slot->place);
 	if (timed_stores_direct(d->sim))
 		return s->ranks - 1 - position;
 	return position == 0 && s->ranks > 1 ? 1 : 0;
@@ -151,7 +156,7 @@ static void store_piece(struct timed_device *d, uint32_t piece, uint32_t bytes, 
 {
 	const struct timed_shape *s = timed_shape(d);
 
-	if (!timed_fused(d->sim))
+	if (!timed_fused(d->sim) || timed_dispatches(d->sim))
 		timed_cache_store(d, (uint32_t)(timed_shape_blocks(s) - s->pieces + piece), bytes);
 	else if (target)
 		store_away(d, piece, bytes, target);
@@ -196,7 +201,24 @@ static void next_group(struct timed_device *d, uint32_t slot)
 	d->sim->paused |= s->tile == d->sim->pause_tile;
 	timed_shape_tile(timed_shape(d), s->tile, &s->place);
 	first_blocks(timed_shape(d), s);
+	if (timed_dispatches(d->sim) && !timed_routed_has_rows(d, s->place.row)) {
+		s->state = TIMED_SLOT_ROWS;
+		return;
+	}
 	load(d, slot);
+}
+
+void timed_gemm_rows_came(struct timed_device *d, uint32_t tile_row)
+{
+	struct timed_gemm *g = &d->gemm;
+	uint32_t slot;
+
+	for (slot = 0; slot < g->slots; slot++) {
+		if (g->slot[slot].state != TIMED_SLOT_ROWS || g->slot[slot].place.row != tile_row)
+			continue;
+		g->slot[slot].ready = d->sim->now;
+		load(d, slot);
+	}
 }
 
 /* Starts a stage: one workgroup for each slot, dispatched together. */
@@ -237,7 +259,10 @@ static void end_workgroup(struct timed_device *d, uint32_t slot, uint32_t target
 	struct timed_gemm *g = &d->gemm;
 	struct timed_slot *s = &g->slot[slot];
 
-	store_tile(d, s->tile, target);
+	if (timed_combines(d->sim))
+		timed_routed_store(d, &s->place);
+	else
+		store_tile(d, s->tile, target);
 	timed_span(d, T3_TIMED_TRACK_UNIT + slot % g->units, "workgroup", s->tile, s->started);
 	d->counters.groups++;
 	if (++g->finished == g->slots)
@@ -249,7 +274,7 @@ static void end_workgroup(struct timed_device *d, uint32_t slot, uint32_t target
 static void finish(struct timed_device *d, uint32_t slot)
 {
 	struct timed_gemm *g = &d->gemm;
-	uint32_t target = timed_fused(d->sim) ? target_of(d, g->slot[slot].tile) : 0;
+	uint32_t target = timed_fused(d->sim) ? target_of(d, &g->slot[slot]) : 0;
 
 	if (!target || (timed_link_has_room(d) && g->blocked.head == TIMED_NONE)) {
 		end_workgroup(d, slot, target);
@@ -273,7 +298,7 @@ void timed_gemm_link_has_room(struct timed_device *d)
 		uint32_t slot = g->blocked.head;
 
 		g->blocked.head = g->slot[slot].next_blocked;
-		end_workgroup(d, slot, target_of(d, g->slot[slot].tile));
+		end_workgroup(d, slot, target_of(d, &g->slot[slot]));
 	}
 }
 

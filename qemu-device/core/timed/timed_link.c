@@ -28,6 +28,8 @@ uint64_t timed_in_flight(const struct t3_timed_setup *setup, uint64_t pieces)
 	bool once = setup->workload.collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
 	uint64_t sends = once ? pieces / setup->workload.ranks : 2 * pieces;
 
+	if (setup->routing) /* a peer may get all rows */
+		sends = T3_TIMED_NEVER;
 	return in_flight(setup->params.link_latency_ns, sends);
 }
 
@@ -55,7 +57,7 @@ bool timed_link_init(struct timed_device *d)
 {
 	const struct timed_shape *s = timed_shape(d);
 	const struct t3_timed_setup *setup = &d->sim->setup;
-	uint64_t waiting = (uint64_t)s->link_queue + s->tile_pieces + s->read_ahead;
+	uint64_t waiting = (uint64_t)s->link_queue + s->tile_pieces + s->ranks + s->read_ahead;
 
 	if (!init(&d->link, timed_peers(setup), timed_in_flight(setup, s->pieces)) ||
 	    !timed_ring_init(&d->link.out, waiting + s->copy_window))
@@ -202,20 +204,32 @@ void timed_node_link_event(struct timed_device *d)
 	leave(d, TIMED_NEXT_NODE);
 }
 
+void timed_link_receive(struct timed_device *d, const struct timed_message *message)
+{
+	static const uint8_t kinds[] = { T3_TIMED_RS_WRITE, T3_TIMED_RS_WRITE, T3_TIMED_AG_WRITE,
+					 T3_TIMED_AG_WRITE, T3_TIMED_AG_WRITE };
+	static const uint8_t owners[] = { TIMED_OWNER_UPDATE, TIMED_OWNER_RECEIVED,
+					  TIMED_OWNER_GATHERED, TIMED_OWNER_CAME,
+					  TIMED_OWNER_CAME };
+	struct timed_request request = { .number = message->piece, .bytes = message->bytes };
+
+	d->counters.received_bytes += message->bytes;
+	request.kind = kinds[message->kind];
+	request.owner = owners[message->kind];
+	request.update =
+		message->kind == TIMED_MESSAGE_UPDATE || message->kind == TIMED_MESSAGE_SUM;
+	timed_memory_add(d, TIMED_COMMUNICATION, &request);
+}
+
 void timed_link_arrival(struct timed_device *d, uint32_t distance)
 {
-	static const uint8_t kinds[] = { T3_TIMED_RS_WRITE, T3_TIMED_RS_WRITE, T3_TIMED_AG_WRITE };
-	static const uint8_t owners[] = { TIMED_OWNER_UPDATE, TIMED_OWNER_RECEIVED,
-					  TIMED_OWNER_GATHERED };
 	struct timed_ring *in = &inbox_from(d, distance)->ring;
 	struct timed_message message = timed_ring_pop(in);
-	struct timed_request request = { .number = message.piece, .bytes = message.bytes };
 
 	if (in->count)
 		expect(d, distance);
-	d->counters.received_bytes += message.bytes;
-	request.kind = kinds[message.kind];
-	request.owner = owners[message.kind];
-	request.update = message.kind == TIMED_MESSAGE_UPDATE;
-	timed_memory_add(d, TIMED_COMMUNICATION, &request);
+	if (timed_routes(d->sim))
+		timed_routed_arrival(d, &message);
+	else
+		timed_link_receive(d, &message);
 }

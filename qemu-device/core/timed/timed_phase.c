@@ -26,7 +26,9 @@ static void start_copies(struct timed_device *d, uint32_t phase)
 	enum timed_copy_kind kind = scatters ? scatter : gather;
 	enum timed_level level = nodes ? TIMED_OVER_NODES : TIMED_IN_NODE;
 
-	if (!timed_recall_begin(d, kind, level))
+	if (timed_routes(d->sim))
+		timed_routed_enter(d);
+	else if (!timed_recall_begin(d, kind, level))
 		timed_copy_start(d, kind, level);
 }
 
@@ -46,10 +48,13 @@ static void start(struct timed_device *d, uint32_t phase)
 	d->phase = (uint8_t)phase;
 	d->phase_started = d->sim->now;
 	d->before[phase] = use_so_far(d);
-	if (phase == T3_TIMED_GEMM)
+	if (phase == T3_TIMED_GEMM) {
+		if (timed_dispatches(d->sim))
+			timed_routed_dispatch(d);
 		timed_gemm_start(d);
-	else if (!comes_unasked(d, phase))
+	} else if (!comes_unasked(d, phase)) {
 		start_copies(d, phase);
+	}
 }
 
 void timed_phase_first(struct timed_device *d)
@@ -60,6 +65,13 @@ void timed_phase_first(struct timed_device *d)
 	d->beside = timed_shares(d->sim);
 	if (d->beside)
 		start(d, timed_next_phase(d->sim, first));
+}
+
+/* Of a rank without rows, phases may be over when they begin. */
+void timed_phase_begun(struct timed_device *d)
+{
+	if (timed_routes(d->sim))
+		d->sim->ops->progress(d);
 }
 
 static bool dma_idle(const struct timed_device *d)
@@ -95,6 +107,10 @@ static bool gemm_over(struct timed_device *d)
 		return false;
 	if (!timed_fused(d->sim))
 		return written_back(d);
+	if (timed_dispatches(d->sim))
+		return timed_routed_over(d) && written_back(d);
+	if (timed_combines(d->sim))
+		return d->gemm.stored == timed_routed_stores(d);
 	if (t3_timed_reduces(d->sim->setup.workload.collective))
 		return scattered(d);
 	return d->tracker.complete + d->gemm.stored == s->chunk_pieces;
@@ -106,6 +122,8 @@ static bool phase_over(struct timed_device *d)
 
 	if (d->phase == T3_TIMED_GEMM)
 		return gemm_over(d);
+	if (comes_unasked(d, d->phase) && timed_routes(d->sim))
+		return timed_routed_over(d);
 	if (comes_unasked(d, d->phase))
 		return d->copy.gathered == (uint64_t)(s->ranks - 1) * s->chunk_pieces &&
 		       dma_idle(d);
@@ -213,6 +231,12 @@ static void served(struct timed_device *d, const struct timed_request *request)
 	case TIMED_OWNER_GATHERED:
 		timed_copy_gathered(d, request->number);
 		break;
+	case TIMED_OWNER_ROUTED:
+		timed_routed_read(d, request);
+		break;
+	case TIMED_OWNER_CAME:
+		timed_routed_came(d, request);
+		break;
 	default:
 		break;
 	}
@@ -224,6 +248,8 @@ static void sent(struct timed_device *d, const struct timed_message *message)
 		timed_dma_sent(d);
 	else if (message->sender == TIMED_SENDER_COPY)
 		timed_copy_sent(d);
+	else if (message->sender == TIMED_SENDER_ROUTED)
+		timed_routed_sent(d, message->bytes);
 	timed_gemm_link_has_room(d);
 }
 

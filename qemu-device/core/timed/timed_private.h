@@ -19,7 +19,8 @@ enum timed_event_kind {
 	TIMED_EVENT_RECALLED, /* a phase that another run had is over */
 	TIMED_EVENT_MEMORY,
 	TIMED_EVENT_LINK,
-	TIMED_EVENT_ARRIVAL
+	TIMED_EVENT_ARRIVAL,
+	TIMED_EVENT_PORT, /* a message that waited for the port is in */
 };
 
 /*
@@ -111,6 +112,15 @@ struct timed_ring_shape {
 	uint32_t pieces;  /* of a chunk, that exist */
 };
 
+/* An expert of the device, whose rows are in the order of the distance of the ranks that sent them. */
+struct timed_expert {
+	uint32_t rows;
+	uint32_t grid_rows; /* tile rows */
+	uint32_t first_row; /* tile rows of the experts before */
+	uint32_t first_tile, tiles;
+	uint32_t *start; /* [distance]: rows that come from nearer ranks; [ranks]: all */
+};
+
 /*
  * Tiles are numbered in the order in which the device produces them, chunk by chunk. The chunk
  * at position 0 is sent at once; the one at position ranks - 1 is the device's own. A tile is
@@ -142,6 +152,8 @@ struct timed_shape {
 	uint32_t copy_held; /* most pieces of one step that it works on */
 	uint32_t raster_rows;
 	uint16_t *piece_bytes; /* [piece]; 0: the tile has no such piece */
+	struct timed_expert *expert;
+	uint32_t experts; /* of this device; 0: the output is cut in chunks */
 };
 
 struct timed_place {
@@ -150,6 +162,14 @@ struct timed_place {
 };
 
 void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *setup);
+/* Gives a rank the shape of its experts' rows. False: no memory. */
+bool timed_experts_init(struct timed_shape *shape, const struct t3_timed_setup *setup,
+			uint32_t rank);
+void timed_experts_free(struct timed_shape *shape);
+void timed_experts_tile(const struct timed_shape *shape, uint32_t tile, struct timed_place *place);
+/* The order of the tiles in a grid. */
+void timed_shape_raster(const struct timed_shape *shape, uint32_t grid_rows, uint32_t i,
+			uint32_t *row, uint32_t *column);
 void timed_shape_tile(const struct timed_shape *shape, uint32_t tile, struct timed_place *place);
 /* Fills in piece_bytes. */
 bool timed_shape_measure(struct timed_shape *shape);
@@ -187,6 +207,8 @@ enum timed_owner {
 	TIMED_OWNER_RESULT,   /* a collective writes its result, piece `number` */
 	TIMED_OWNER_RECEIVED, /* writes received data of a reduce-scatter, piece `number` */
 	TIMED_OWNER_GATHERED, /* writes received data of an all-gather or all-to-all */
+	TIMED_OWNER_ROUTED,   /* reads rows that go to a peer */
+	TIMED_OWNER_CAME, /* writes or adds rows of a peer; of tile row `number`, if dispatched */
 };
 
 /*
@@ -278,6 +300,7 @@ enum timed_slot_state {
 	TIMED_SLOT_LAST,    /* computes its last step */
 	TIMED_SLOT_STORING, /* stores its tile */
 	TIMED_SLOT_BLOCKED, /* its stores wait for the link */
+	TIMED_SLOT_ROWS,    /* waits for rows of its tile */
 };
 
 struct timed_slot {
@@ -314,6 +337,8 @@ void timed_gemm_event(struct timed_device *d, uint32_t slot);
 void timed_gemm_loaded(struct timed_device *d, uint32_t slot, uint64_t time);
 void timed_gemm_link_has_room(struct timed_device *d);
 void timed_gemm_stored(struct timed_device *d);
+/* The rows of this tile row have come. */
+void timed_gemm_rows_came(struct timed_device *d, uint32_t tile_row);
 
 /* ---------------------------------------------------------------------- link */
 
@@ -321,9 +346,11 @@ enum timed_message_kind {
 	TIMED_MESSAGE_UPDATE, /* a near-memory update of the receiver's piece */
 	TIMED_MESSAGE_DATA,   /* data of the baseline's reduce-scatter */
 	TIMED_MESSAGE_GATHER, /* data of an all-gather or all-to-all */
+	TIMED_MESSAGE_ROWS,   /* rows of an expert layer */
+	TIMED_MESSAGE_SUM,    /* the same, which are added at the receiver's memory */
 };
 
-enum timed_sender { TIMED_SENDER_STORE, TIMED_SENDER_DMA, TIMED_SENDER_COPY };
+enum timed_sender { TIMED_SENDER_STORE, TIMED_SENDER_DMA, TIMED_SENDER_COPY, TIMED_SENDER_ROUTED };
 
 /* The distance of the peer in the next node, which the node link leads to. */
 #define TIMED_NEXT_NODE T3_TIMED_MAX_RANKS
@@ -385,6 +412,8 @@ bool timed_link_has_room(const struct timed_device *d);
 void timed_link_event(struct timed_device *d);
 void timed_node_link_event(struct timed_device *d);
 void timed_link_arrival(struct timed_device *d, uint32_t distance);
+/* The message is at the device: its request goes to memory. */
+void timed_link_receive(struct timed_device *d, const struct timed_message *message);
 
 /* -------------------------------------------------------------- tracker, DMA */
 
@@ -440,6 +469,7 @@ enum timed_copy_kind {
 	TIMED_COPY_RS_NMC,
 	TIMED_COPY_AG,
 	TIMED_COPY_ALL_TO_ALL,
+	TIMED_COPY_ROUTED, /* timed_routed.c runs it */
 };
 
 /* A collective that compute units run step by step. */
@@ -464,6 +494,10 @@ uint64_t timed_copy_kib(const struct t3_timed_setup *setup);
 /* At least one request, so that there is progress. */
 uint32_t timed_window(const struct t3_timed_params *p, uint64_t kib);
 bool timed_copy_init(struct timed_device *d);
+/* Gives the collective of copy.kind its compute units. */
+void timed_copy_hire(struct timed_device *d);
+/* The time when the units pass on a piece that is loaded by `ready`: they load at their rate. */
+uint64_t timed_copy_pace(struct timed_device *d, uint64_t ready, uint32_t bytes);
 void timed_copy_start(struct timed_device *d, enum timed_copy_kind kind, enum timed_level level);
 void timed_copy_event(struct timed_device *d);
 void timed_copy_read(struct timed_device *d, const struct timed_request *request);
@@ -471,6 +505,53 @@ void timed_copy_sent(struct timed_device *d);
 void timed_copy_written(struct timed_device *d);
 void timed_copy_received(struct timed_device *d);
 void timed_copy_gathered(struct timed_device *d, uint32_t piece);
+
+/* --------------------------------------------------------------- expert layers */
+
+/* The next rows that the device sends. */
+struct timed_cursor {
+	uint32_t expert;   /* of the rank that has it */
+	uint32_t distance; /* from the rank of the tokens to that of the expert */
+	uint32_t row;	   /* of the expert */
+	uint64_t sent;	   /* bytes of the run that begins with this row */
+};
+
+/* Rows between the ranks of tokens and those of experts. */
+struct timed_routed {
+	uint64_t *left; /* [tile row]: bytes that have not come, of a dispatch */
+	uint64_t expected, came;
+	uint64_t to_send, taken,
+		sent; /* bytes; `taken`: those that are read, or about to be, too */
+	uint32_t flying, window;
+	bool is_paced;
+	struct timed_cursor next;
+	struct timed_ring reads; /* in order */
+	struct timed_ring port;	 /* messages that wait for the port */
+	uint64_t port_free;
+};
+
+bool timed_routed_init(struct timed_device *d);
+void timed_routed_free(struct timed_device *d);
+/* The most requests that rows from peers, and rows that are stored, make at once. */
+uint64_t timed_routed_requests(const struct timed_device *d);
+/* Enters the all-to-all, which begins when all devices have. */
+void timed_routed_enter(struct timed_device *d);
+/* Sends the rows of a dispatch while the GEMM runs. */
+void timed_routed_dispatch(struct timed_device *d);
+void timed_routed_read(struct timed_device *d, const struct timed_request *request);
+void timed_routed_sent(struct timed_device *d, uint32_t bytes);
+/* A message has come to the port. */
+void timed_routed_arrival(struct timed_device *d, const struct timed_message *message);
+void timed_routed_port(struct timed_device *d);
+void timed_routed_came(struct timed_device *d, const struct timed_request *request);
+/* All rows have been sent, and those from peers have come. */
+bool timed_routed_over(const struct timed_device *d);
+bool timed_routed_has_rows(const struct timed_device *d, uint32_t tile_row);
+/* Of a combine whose rows are stored to their tokens' ranks: does the tile leave this device? */
+bool timed_routed_leaves(const struct timed_device *d, const struct timed_place *place);
+void timed_routed_store(struct timed_device *d, const struct timed_place *place);
+/* Pieces of a combine that stay on this device. */
+uint32_t timed_routed_stores(const struct timed_device *d);
 
 /* -------------------------------------------------------------------- recall */
 
@@ -494,8 +575,10 @@ struct timed_device {
 	struct t3_timed *sim;
 	uint32_t rank, node; /* the lowest rank of its node */
 	struct timed_agenda agenda;
-	uint8_t phase; /* enum t3_timed_phase; T3_TIMED_PHASES: done */
-	bool beside;   /* a GEMM runs beside this phase, which is a collective's */
+	const struct timed_shape *shape;
+	struct timed_shape own; /* its shape, if it is not that of all */
+	uint8_t phase;		/* enum t3_timed_phase; T3_TIMED_PHASES: done */
+	bool beside;		/* a GEMM runs beside this phase, which is a collective's */
 	uint64_t phase_started;
 	struct timed_recording recording;
 	struct timed_memory memory;
@@ -505,6 +588,7 @@ struct timed_device {
 	struct timed_tracker tracker;
 	struct timed_dma dma;
 	struct timed_copy copy;
+	struct timed_routed routed;
 	struct t3_timed_counters counters;
 	struct t3_timed_use before[T3_TIMED_PHASES], use[T3_TIMED_PHASES]; /* of each phase */
 };
@@ -543,6 +627,8 @@ struct t3_timed {
 	uint64_t now, events, recalled;
 	uint64_t work; /* requests and loads so far: the host's work */
 	uint32_t devices, done;
+	uint32_t
+		entered; /* devices that wait for the others to begin an all-to-all of routed rows */
 	uint32_t pause_tile; /* when a workgroup begins it, the run pauses; TIMED_NONE: never */
 	bool paused;
 	struct timed_device *device;
@@ -551,6 +637,7 @@ struct t3_timed {
 /* timed_phase.c */
 extern const struct timed_ops timed_device_ops;
 void timed_phase_first(struct timed_device *d);
+void timed_phase_begun(struct timed_device *d);
 /* timed_program.c */
 bool timed_mca(const struct t3_timed *sim);
 bool timed_fused(const struct t3_timed *sim);
@@ -561,6 +648,9 @@ bool timed_plain_stores(const struct t3_timed *sim);
 uint32_t timed_updates(const struct t3_timed *sim);
 bool timed_shares(const struct t3_timed *sim); /* a GEMM runs beside a collective */
 bool timed_updates_in_memory(const struct t3_timed *sim);
+bool timed_routes(const struct t3_timed *sim);	   /* the rows of an expert layer */
+bool timed_dispatches(const struct t3_timed *sim); /* fused: tiles wait for their rows */
+bool timed_combines(const struct t3_timed *sim); /* fused: rows are added at their tokens' ranks */
 /* T3_TIMED_PHASES: there is none. */
 uint32_t timed_first_phase(const struct t3_timed *sim);
 uint32_t timed_next_phase(const struct t3_timed *sim, uint32_t phase);
@@ -586,7 +676,7 @@ static inline uint32_t timed_order_first(const struct t3_timed *sim)
 
 static inline const struct timed_shape *timed_shape(const struct timed_device *d)
 {
-	return &d->sim->shape;
+	return d->shape;
 }
 
 /* False: timed_span() does nothing. */

@@ -80,7 +80,7 @@ uint32_t timed_peers(const struct t3_timed_setup *setup)
 /* Stores of all chunks go straight to their owners. */
 bool timed_stores_direct(const struct t3_timed *sim)
 {
-	return timed_fused(sim) &&
+	return timed_fused(sim) && !timed_routes(sim) &&
 	       t3_timed_all_peers(sim->setup.program, sim->setup.workload.collective);
 }
 
@@ -106,6 +106,24 @@ uint32_t timed_updates(const struct t3_timed *sim)
 	return t3_timed_reduces(sim->setup.workload.collective) ? 2 : 1;
 }
 
+/* ------------------------------------------------------------- expert layers */
+
+bool timed_routes(const struct t3_timed *sim)
+{
+	return sim->setup.routing;
+}
+
+bool timed_dispatches(const struct t3_timed *sim)
+{
+	return timed_fused(sim) && timed_routes(sim) &&
+	       sim->setup.routing->way == T3_TIMED_DISPATCH;
+}
+
+bool timed_combines(const struct t3_timed *sim)
+{
+	return timed_fused(sim) && timed_routes(sim) && sim->setup.routing->way == T3_TIMED_COMBINE;
+}
+
 /* -------------------------------------------------------------------- phases */
 
 static bool gathers(const struct t3_timed *sim)
@@ -114,7 +132,7 @@ static bool gathers(const struct t3_timed *sim)
 	       sim->setup.program != T3_TIMED_RS_NMC;
 }
 
-/* A fused reduce-scatter is part of the GEMM's phase. */
+/* A fused reduce-scatter is part of the GEMM's phase, and so is a fused dispatch. */
 static bool has_phase(const struct t3_timed *sim, uint32_t phase)
 {
 	enum t3_timed_program program = sim->setup.program;
@@ -131,7 +149,7 @@ static bool has_phase(const struct t3_timed *sim, uint32_t phase)
 	case T3_TIMED_NODE_ALL_GATHER:
 		return nodes && gathers(sim);
 	default:
-		return ring && gathers(sim);
+		return ring && gathers(sim) && !timed_dispatches(sim);
 	}
 }
 

@@ -18,16 +18,17 @@ uint64_t timed_request_bound(const struct timed_device *d)
 	const struct timed_shape *s = timed_shape(d);
 
 	return ((uint64_t)d->gemm.slots << d->gemm.waiter_shift) + 6 * (uint64_t)s->copy_pieces +
-	       s->read_ahead + 2 * (uint64_t)s->copy_window + 2;
+	       s->read_ahead + 2 * (uint64_t)s->copy_window + 2 +
+	       (timed_routes(d->sim) ? timed_routed_requests(d) : 0);
 }
 
 /*
  * The most events in the run and the heap at once: one of each slot, of each peer, of the node
- * before, of the node link, and of the sums that wait.
+ * before, of the node link, of the sums that wait, and of the port.
  */
 uint64_t timed_event_bound(const struct timed_device *d)
 {
-	return (uint64_t)d->gemm.slots + timed_shape(d)->ranks + 3;
+	return (uint64_t)d->gemm.slots + timed_shape(d)->ranks + 4;
 }
 
 static bool device_init(struct timed_device *d)
@@ -36,6 +37,7 @@ static bool device_init(struct timed_device *d)
 	return timed_gemm_init(d) && timed_agenda_init(d, timed_event_bound(d)) &&
 	       timed_cache_init(d) && timed_link_init(d) && timed_tracker_init(d) &&
 	       timed_dma_init(d) && timed_copy_init(d) &&
+	       (!timed_routes(d->sim) || timed_routed_init(d)) &&
 	       timed_memory_init(d, timed_request_bound(d));
 }
 
@@ -57,6 +59,7 @@ static void device_free(struct timed_device *d)
 	free(d->dma.left);
 	free(d->copy.sums.message);
 	free(d->memory.request);
+	timed_routed_free(d);
 }
 
 void t3_timed_free(struct t3_timed *sim)
@@ -74,6 +77,16 @@ void t3_timed_free(struct t3_timed *sim)
 	free(sim);
 }
 
+/* The shape of all devices, or of this one. */
+static bool init_shape(struct timed_device *d)
+{
+	d->shape = &d->sim->shape;
+	if (!timed_routes(d->sim))
+		return true;
+	d->shape = &d->own;
+	return timed_experts_init(&d->own, &d->sim->setup, d->rank);
+}
+
 static bool init_devices(struct t3_timed *sim)
 {
 	uint32_t i;
@@ -82,12 +95,16 @@ static bool init_devices(struct t3_timed *sim)
 		sim->device[i].sim = sim;
 		sim->device[i].rank = i;
 		sim->device[i].node = i - i % sim->shape.ranks;
+		if (!init_shape(&sim->device[i]))
+			return false;
 	}
 	for (i = 0; i < sim->devices; i++)
 		if (!device_init(&sim->device[i]))
 			return false;
 	for (i = 0; i < sim->devices; i++)
 		timed_phase_first(&sim->device[i]);
+	for (i = 0; i < sim->devices; i++)
+		timed_phase_begun(&sim->device[i]);
 	for (i = 0; i < sim->devices; i++)
 		timed_agenda_settle(&sim->device[i]);
 	return true;
@@ -127,6 +144,8 @@ static void step_others(struct timed_device *d, enum timed_event_kind kind, uint
 		timed_copy_event(d);
 	else if (kind == TIMED_EVENT_RECALLED)
 		timed_recall_event(d);
+	else if (kind == TIMED_EVENT_PORT)
+		timed_routed_port(d);
 	else
 		timed_link_arrival(d, number);
 }

@@ -171,16 +171,27 @@ static void place_chunk(const struct timed_cut *cut, uint32_t position, uint32_t
 	}
 }
 
-/* In a chunk: bands of raster_rows tile rows; within a band, column by column. */
+/* Bands of raster_rows tile rows; within a band, column by column. */
+void timed_shape_raster(const struct timed_shape *shape, uint32_t grid_rows, uint32_t i,
+			uint32_t *row, uint32_t *column)
+{
+	uint32_t first = i / (shape->raster_rows * shape->grid_columns) * shape->raster_rows;
+	uint32_t height = minimum(shape->raster_rows, grid_rows - first);
+	uint32_t in_band = i - first * shape->grid_columns;
+
+	*row = first + in_band % height;
+	*column = in_band / height;
+}
+
 void timed_shape_tile(const struct timed_shape *shape, uint32_t tile, struct timed_place *place)
 {
-	uint32_t i = tile % shape->chunk_tiles, row_block, column_block;
-	uint32_t band = i / (shape->raster_rows * shape->grid_columns);
-	uint32_t first = band * shape->raster_rows;
-	uint32_t height = minimum(shape->raster_rows, shape->grid_rows - first);
-	uint32_t in_band = i - first * shape->grid_columns;
-	uint32_t row = first + in_band % height, column = in_band / height;
+	uint32_t row_block, column_block, row, column;
 
+	if (shape->experts) {
+		timed_experts_tile(shape, tile, place);
+		return;
+	}
+	timed_shape_raster(shape, shape->grid_rows, tile % shape->chunk_tiles, &row, &column);
 	place_chunk(&shape->cut, tile / shape->chunk_tiles, &row_block, &column_block);
 	place->row = row_block * shape->grid_rows + row;
 	place->column = column_block * shape->grid_columns + column;
@@ -204,7 +215,8 @@ bool timed_shape_measure(struct timed_shape *shape)
 {
 	struct timed_place place;
 	uint32_t tile, i;
-	uint16_t *bytes = malloc(shape->pieces * sizeof(bytes[0]));
+	uint16_t *bytes =
+		malloc((shape->pieces + 1) * sizeof(bytes[0])); /* a rank may have no rows */
 
 	shape->piece_bytes = bytes;
 	for (tile = 0; bytes && tile < shape->tiles; tile++) {

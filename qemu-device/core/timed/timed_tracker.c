@@ -29,8 +29,8 @@ bool timed_tracker_init(struct timed_device *d)
 	t->ways = (uint32_t)p->tracker_ways;
 	t->sets = (uint32_t)(p->tracker_entries / p->tracker_ways);
 	t->entry = calloc(p->tracker_entries, sizeof(t->entry[0]));
-	t->count = calloc(timed_shape(d)->copy_pieces, sizeof(t->count[0]));
-	t->tile = calloc(timed_shape(d)->tiles, sizeof(t->tile[0]));
+	t->count = calloc((size_t)timed_shape(d)->copy_pieces + 1, sizeof(t->count[0]));
+	t->tile = calloc((size_t)timed_shape(d)->tiles + 1, sizeof(t->tile[0]));
 	if (!t->entry || !t->count || !t->tile)
 		return false;
 	for (i = 0; i < p->tracker_entries; i++)
