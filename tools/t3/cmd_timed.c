@@ -347,7 +347,7 @@ static int run_gemms(struct run *run)
 	uint32_t i, configs;
 
 	for (i = 0; i < model->iteration.gemms && ret == EXIT_OK; i++) {
-		if (!model->iteration.gemm[i].reduced)
+		if (!model->iteration.gemm[i].reduced || timed_model_routes(model, i))
 			continue;
 		timed_model_workload(model, i, &workload);
 		ret = run_workload(run, &workload, &figures, &configs);

@@ -359,10 +359,15 @@ static struct mlp sliced_mlp(struct builder *b, const struct mlp_names *names, u
 	return mlp;
 }
 
-/* Tokens of a rank, and rows that it has of others' tokens if all experts get as many. */
+uint64_t sim_setting_own_tokens(const struct sim_setting *s)
+{
+	return ceil_div(sim_setting_tokens(s), s->tp);
+}
+
+/* It has as many rows of others' tokens for each expert of a token, if all experts get as many. */
 static uint64_t own_tokens(const struct builder *b)
 {
-	return ceil_div(sim_setting_tokens(b->s), b->s->tp);
+	return sim_setting_own_tokens(b->s);
 }
 
 static struct mlp sent_mlp(struct builder *b)
@@ -440,34 +445,46 @@ static double routed_elements(const struct builder *b, const struct mlps *mlps)
 	return (double)tokens * (double)b->t->hidden;
 }
 
+/* An array that is copied for the experts, or their sum: T3 sends the rows themselves, and adds them. */
+static void add_copies(struct builder *b, const char *name, const struct mlps *mlps)
+{
+	double copies = 1 + (double)b->t->top_k;
+
+	add_memory(b, name, routed_elements(b, mlps), copies, 0);
+	b->layer->op[b->layer->operators - 1].is_near_memory = b->s->routed;
+}
+
+/* The all-to-all before a GEMM. Without a routing, that of one number stands for all: they are alike. */
+static void add_dispatch(struct builder *b, const char *name, const struct mlps *mlps,
+			 uint32_t next)
+{
+	add_exchange(b, name, b->s->routed ? next : mlps->all.down);
+}
+
 static void mlps_forward(struct builder *b, const struct mlps *mlps)
 {
-	double elements = routed_elements(b, mlps), copies = 1 + (double)b->t->top_k;
-
 	if (mlps->routed) {
 		add_gemm(b, "router", mlps->router, false);
-		add_memory(b, "copies for experts", elements, copies, 0);
+		add_copies(b, "copies for experts", mlps);
 	}
 	if (mlps->sent)
-		add_exchange(b, "dispatch", mlps->all.down);
+		add_dispatch(b, "dispatch", mlps, mlps->all.up);
 	mlp_forward(b, &mlps->all);
 	if (mlps->routed)
-		add_memory(b, "sum over experts", elements, copies, 0);
+		add_copies(b, "sum over experts", mlps);
 	mlp_forward(b, &mlps->shared);
 }
 
 static void mlps_backward(struct builder *b, const struct mlps *mlps)
 {
-	double elements = routed_elements(b, mlps), copies = 1 + (double)b->t->top_k;
-
 	mlp_backward(b, &mlps->shared);
 	if (mlps->routed)
-		add_memory(b, "sum over experts, backward", elements, copies, 0);
+		add_copies(b, "sum over experts, backward", mlps);
 	if (mlps->sent)
-		add_exchange(b, "combine, backward", mlps->all.down);
+		add_dispatch(b, "combine, backward", mlps, mlps->all.down);
 	mlp_backward(b, &mlps->all);
 	if (mlps->routed) {
-		add_memory(b, "copies for experts, backward", elements, copies, 0);
+		add_copies(b, "copies for experts, backward", mlps);
 		add_gemm(b, "router, backward", mlps->router, false);
 	}
 }
@@ -577,6 +594,8 @@ static bool check_ranks(const struct sim_transformer *t, const struct sim_settin
 
 	if (s->tp > T3_TIMED_MAX_RANKS || s->ep > T3_TIMED_MAX_RANKS)
 		return refuse(why, "--tp and --ep take at most %u", T3_TIMED_MAX_RANKS);
+	if (s->routed && s->ep < 2)
+		return refuse(why, "--routing needs experts on several ranks: --ep from 2");
 	if (s->ep > 1 && !routed)
 		return refuse(why, "--ep is %" PRIu64 ", and the file has no experts", s->ep);
 	if (s->ep > 1 && (s->ep < s->tp || s->ep % s->tp))
@@ -641,6 +660,23 @@ static void note_padding(struct sim_transformer *t, const char *what, uint64_t s
 
 static void note_experts(struct sim_transformer *t, const struct sim_setting *s)
 {
+	if (s->routed) {
+		sim_note(t, SIM_EXACT,
+			 "experts: each has a GEMM of its own rows and weights, and each rank its "
+			 "own time: the one with most rows bounds");
+		sim_note(t, SIM_APPROXIMATED,
+			 "routing: one draw, or one file, stands for all layers");
+		sim_note(t, SIM_APPROXIMATED,
+			 "activations, weights' gradients and the shared expert: each rank has as "
+			 "many rows");
+		sim_note(t, SIM_APPROXIMATED,
+			 "all-to-alls: t3-mca-ag and direct have them as t3-mca, ideal-nmc as "
+			 "ideal");
+		sim_note(t, SIM_LEFT_OUT,
+			 "combine: the tracker of rows that are added, and the zeroes before; "
+			 "weights of a token's experts");
+		return;
+	}
 	if (s->ep > 1) {
 		sim_note(t, SIM_APPROXIMATED, "routing: each expert gets as many tokens");
 		sim_note(t, SIM_APPROXIMATED,
@@ -741,6 +777,12 @@ struct sim_machine_rate sim_machine_rate(const struct t3_timed_params *p, uint64
 	};
 }
 
+bool sim_config_has_t3(enum sim_config config)
+{
+	return config == SIM_T3 || config == SIM_T3_MCA || config == SIM_T3_MCA_AG ||
+	       config == SIM_DIRECT;
+}
+
 double sim_operator_time(const struct sim_operator *op, const struct sim_cost *cost,
 			 const struct sim_machine_rate *rate, enum sim_config config)
 {
@@ -755,7 +797,11 @@ double sim_operator_time(const struct sim_operator *op, const struct sim_cost *c
 	case SIM_PLAIN:
 		return (double)of->gemm;
 	case SIM_EXCHANGE:
-		return (double)of->exchange;
+		return (double)of->exchange[config];
+	case SIM_MEMORY:
+		if (op->is_near_memory && sim_config_has_t3(config))
+			return 0;
+		return bytes;
 	default:
 		return flops > bytes ? flops : bytes;
 	}

@@ -20,6 +20,7 @@ struct sim_setting {
 	uint64_t sequence, batch; /* tokens of a sequence (decode: cached ones), sequences */
 	uint64_t element_bytes;
 	bool scores_stay; /* on the chip: attention is one fused kernel */
+	bool routed;	  /* with ep: experts get as many rows as a routing says */
 };
 
 const char *sim_phase_name(enum sim_phase phase);
@@ -56,7 +57,8 @@ struct sim_operator {
 	const char *name;
 	enum sim_operator_kind kind;
 	bool backward;
-	uint32_t gemm; /* of the first three kinds: its number */
+	bool is_near_memory; /* what T3's configurations do near memory: there it takes no time */
+	uint32_t gemm;	     /* of the first three kinds: its number */
 	double flops, bytes;
 };
 
@@ -80,6 +82,9 @@ struct sim_iteration {
 bool sim_iteration_build(struct sim_transformer *transformer, const struct sim_setting *setting,
 			 struct sim_iteration *iteration, char *why);
 
+/* Tokens of a rank, if experts are on different ranks. */
+uint64_t sim_setting_own_tokens(const struct sim_setting *setting);
+
 /* How often operators of this kind run the GEMM in an iteration, forward or backward. */
 uint64_t sim_gemm_count(const struct sim_iteration *iteration, uint32_t gemm,
 			enum sim_operator_kind kind, bool backward);
@@ -87,8 +92,8 @@ uint64_t sim_gemm_count(const struct sim_iteration *iteration, uint32_t gemm,
 /* What the timed model says of a GEMM, in ps. */
 struct sim_cost {
 	uint64_t gemm;
-	uint64_t exchange;
-	uint64_t reduced[SIM_CONFIGS]; /* 0: the configuration does not run this collective */
+	uint64_t exchange[SIM_CONFIGS]; /* what the all-to-all before a GEMM adds to it */
+	uint64_t reduced[SIM_CONFIGS];	/* 0: the configuration does not run this collective */
 };
 
 /* What the machine does in a picosecond. */
@@ -98,6 +103,9 @@ struct sim_machine_rate {
 
 struct sim_machine_rate sim_machine_rate(const struct t3_timed_params *params,
 					 uint64_t element_bytes);
+
+/* Does T3 itself run in this configuration? */
+bool sim_config_has_t3(enum sim_config config);
 
 /*
  * The time of an operator, in ps. A collective that the configuration does not run takes as long as

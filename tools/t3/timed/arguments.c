@@ -114,6 +114,16 @@ static int set_words(struct timed_arguments *args, int opt)
 	return EXIT_OK;
 }
 
+/* Any number, 0 too. */
+static int set_seed(struct timed_arguments *args, const char *text)
+{
+	int ret = give_once("seed", &args->seed);
+
+	if (ret == EXIT_OK && !sim_number(text, &args->routing.seed))
+		return complain(EXIT_USAGE, "--seed takes a number, not '%s'", text);
+	return ret;
+}
+
 /* Options of a model by its config.json. */
 static int set_setting(struct timed_arguments *args, int opt)
 {
@@ -126,6 +136,20 @@ static int set_setting(struct timed_arguments *args, int opt)
 		return set_number("sequence", optarg, &s->sequence, &args->sequence);
 	case 'B':
 		return set_number("batch", optarg, &s->batch, &args->batch);
+	case 'R':
+		if (args->setting.routed)
+			return complain(EXIT_USAGE, "--routing is given twice");
+		s->routed = true;
+		if (!sim_routing_parse(optarg, &args->routing))
+			return complain(
+				EXIT_USAGE,
+				"--routing takes uniform, skewed=S with S from 0 to 4, or a "
+				"file of tokens per expert, whose name has a '.' or '/'; not "
+				"'%s'",
+				optarg);
+		return EXIT_OK;
+	case 'I':
+		return set_seed(args, optarg);
 	case 'H':
 		args->phase = true;
 		if (!sim_phase_parse(optarg, &s->phase))
@@ -150,7 +174,7 @@ static int set_setting(struct timed_arguments *args, int opt)
 
 static int set_option(struct timed_arguments *args, int opt, char **argv)
 {
-	if (strchr("ESBHAL", opt))
+	if (strchr("ESBHALRI", opt))
 		return set_setting(args, opt);
 	switch (opt) {
 	case 'h':
@@ -319,9 +343,12 @@ static int check(struct timed_arguments *args)
 		return complain(EXIT_USAGE,
 				"--attention needs a model by --config FILE or --model");
 	if (!args->config_file && (args->phase || args->ep || args->sequence || args->batch ||
-				   args->mlp != SIM_MLP_BY_TYPE))
-		return complain(EXIT_USAGE, "--phase, --ep, --sequence, --batch and --mlp "
-					    "need a model by --config FILE");
+				   args->setting.routed || args->mlp != SIM_MLP_BY_TYPE))
+		return complain(EXIT_USAGE, "--phase, --ep, --sequence, --batch, --routing and "
+					    "--mlp need a model by --config FILE");
+	if (args->seed && (!args->setting.routed || args->routing.kind == SIM_ROUTING_FILE))
+		return complain(EXIT_USAGE,
+				"--seed is that of a draw: --routing uniform or skewed=S");
 	if (args->fabric && !args->device)
 		return complain(EXIT_USAGE, "--fabric needs --device");
 	if (args->config_file)
@@ -362,6 +389,8 @@ static const struct option options[] = {
 	{ "batch", required_argument, NULL, 'B' },
 	{ "attention", required_argument, NULL, 'A' },
 	{ "mlp", required_argument, NULL, 'L' },
+	{ "routing", required_argument, NULL, 'R' },
+	{ "seed", required_argument, NULL, 'I' },
 	{ 0 },
 };
 
@@ -385,7 +414,8 @@ int timed_arguments_parse(struct timed_arguments *args, int argc, char **argv)
 {
 	int opt, ret = EXIT_OK;
 
-	*args = (struct timed_arguments){ .workload = { .model = "workload", .element_bytes = 2 } };
+	*args = (struct timed_arguments){ .workload = { .model = "workload", .element_bytes = 2 },
+					  .routing = { .seed = 1 } };
 	sim_machine_init(&args->machine);
 	opterr = 0;
 	while (ret == EXIT_OK && (opt = getopt_long(argc, argv, "", options, NULL)) != -1)

@@ -5,6 +5,7 @@
 
 #include "sim/iteration.h"
 #include "sim/model_file.h"
+#include "sim/routing.h"
 
 struct timed_arguments {
 	struct sim_workload workload;
@@ -20,7 +21,8 @@ struct timed_arguments {
 	/* a model by its config.json, and how it runs */
 	const char *config_file;
 	struct sim_setting setting;
-	bool phase, ep, sequence, batch, attention; /* given */
+	struct sim_routing_source routing;
+	bool phase, ep, sequence, batch, attention, seed; /* given */
 	enum sim_mlp mlp;
 };
 

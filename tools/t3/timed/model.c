@@ -9,6 +9,17 @@
 
 #define EVERY_CONFIG ((1u << SIM_ALONE) - 1)
 
+static bool draw_routing(struct timed_model *model, char *why)
+{
+	const struct sim_setting *s = &model->setting;
+
+	model->routing.ranks = s->ep;
+	model->routing.experts = model->transformer.experts;
+	model->routing.top_k = model->transformer.top_k;
+	model->routing.tokens = sim_setting_own_tokens(s);
+	return sim_routing_draw(&model->args->routing, &model->routing, why);
+}
+
 int timed_model_open(struct timed_model *model, const struct timed_arguments *args)
 {
 	char why[SIM_WHY_SIZE];
@@ -39,11 +50,16 @@ int timed_model_open(struct timed_model *model, const struct timed_arguments *ar
 		timed_model_close(model);
 		return complain(EXIT_USAGE, "%s: %s", model->path, why);
 	}
+	if (model->setting.routed && !draw_routing(model, why)) {
+		timed_model_close(model);
+		return complain(EXIT_USAGE, "--routing: %s", why);
+	}
 	return EXIT_OK;
 }
 
 void timed_model_close(struct timed_model *model)
 {
+	sim_routing_free(&model->routing);
 	sim_transformer_free(&model->transformer);
 }
 
@@ -96,32 +112,101 @@ void timed_model_take(struct timed_model *model, uint32_t gemm, const struct sim
 			cost->reduced[config] = sim_figures_time(figures, (enum sim_config)config);
 }
 
+bool timed_model_routes(const struct timed_model *model, uint32_t gemm)
+{
+	const struct sim_gemm *g = &model->iteration.gemm[gemm];
+
+	return model->routing.rows && g->ranks && g->collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+}
+
+/* Runs one way, and keeps it for the output. NULL: `why`. */
+static const struct sim_experts *run_experts(struct timed_model *model, uint32_t gemm,
+					     enum t3_timed_way way, uint64_t *events, char *why)
+{
+	const struct sim_gemm *g = &model->iteration.gemm[gemm];
+	struct timed_experts *e = &model->experts[model->expert_runs++];
+	struct t3_timed_setup setup = { .params = model->args->machine.params };
+
+	*e = (struct timed_experts){ .gemm = gemm, .run = { .way = way } };
+	e->run.columns = way == T3_TIMED_COMBINE ? g->n : g->k;
+	e->run.depth = way == T3_TIMED_COMBINE ? g->k : g->n;
+	setup.workload.element_bytes = model->setting.element_bytes;
+	if (!sim_experts_run(&e->run, &model->routing, &setup, model->configs, why))
+		return NULL;
+	*events += e->run.events;
+	return &e->run;
+}
+
+/*
+ * The GEMM of a combine has K that the one before has as columns: the one whose rows are dispatched is
+ * that of the same number of operations with both exchanged.
+ */
+static bool run_routed(struct timed_model *model, uint32_t gemm, uint64_t *events, char *why)
+{
+	const struct sim_gemm *g = &model->iteration.gemm[gemm];
+	struct sim_cost *cost = &model->cost[gemm];
+	const struct sim_experts *run;
+	int config;
+
+	if (g->exchanged) {
+		run = run_experts(model, gemm, T3_TIMED_DISPATCH, events, why);
+		if (!run)
+			return false;
+		cost->gemm = run->gemm;
+		for (config = 0; config < SIM_ALONE; config++) {
+			uint64_t time = sim_experts_time(run, (enum sim_config)config);
+
+			cost->exchange[config] = time > run->gemm ? time - run->gemm : 0;
+		}
+	}
+	if (g->reduced) {
+		run = run_experts(model, gemm, T3_TIMED_COMBINE, events, why);
+		if (!run)
+			return false;
+		if (!g->exchanged)
+			cost->gemm = run->gemm;
+		for (config = 0; config < SIM_ALONE; config++)
+			cost->reduced[config] = sim_experts_time(run, (enum sim_config)config);
+	}
+	return true;
+}
+
+static bool run_plain(struct timed_model *model, uint32_t gemm, uint64_t *events, char *why)
+{
+	const struct sim_gemm *g = &model->iteration.gemm[gemm];
+	struct t3_timed_setup setup = { .params = model->args->machine.params, .mirrored = true };
+	struct sim_cost *cost = &model->cost[gemm];
+	int config;
+
+	setup.workload = (struct t3_timed_workload){
+		.rows = g->m,
+		.columns = g->n,
+		.depth = g->k,
+		.element_bytes = model->setting.element_bytes,
+		.ranks = g->ranks > 1 ? g->ranks : 2,
+		.collective = g->collective,
+		.chunks = t3_timed_reduces(g->collective) ? T3_TIMED_CHUNKS_AUTO
+							  : T3_TIMED_CHUNKS_ROWS,
+	};
+	if (g->plain && !g->reduced && !sim_figures_gemm(&setup, &cost->gemm, events, why))
+		return false;
+	if (!g->exchanged)
+		return true;
+	setup.workload.depth = 1;
+	if (!sim_figures_alone(&setup, &cost->exchange[SIM_SEQUENTIAL], events, why))
+		return false;
+	for (config = 1; config < SIM_ALONE; config++)
+		cost->exchange[config] = cost->exchange[SIM_SEQUENTIAL];
+	return true;
+}
+
 bool timed_model_run_rest(struct timed_model *model, uint64_t *events, char *why)
 {
-	struct sim_iteration *it = &model->iteration;
-	struct t3_timed_setup setup = { .params = model->args->machine.params, .mirrored = true };
 	uint32_t i;
 
-	for (i = 0; i < it->gemms; i++) {
-		const struct sim_gemm *g = &it->gemm[i];
-
-		setup.workload = (struct t3_timed_workload){
-			.rows = g->m,
-			.columns = g->n,
-			.depth = g->k,
-			.element_bytes = model->setting.element_bytes,
-			.ranks = g->ranks > 1 ? g->ranks : 2,
-			.collective = g->collective,
-			.chunks = t3_timed_reduces(g->collective) ? T3_TIMED_CHUNKS_AUTO
-								  : T3_TIMED_CHUNKS_ROWS,
-		};
-		if (g->plain && !g->reduced &&
-		    !sim_figures_gemm(&setup, &model->cost[i].gemm, events, why))
+	for (i = 0; i < model->iteration.gemms; i++)
+		if (timed_model_routes(model, i) ? !run_routed(model, i, events, why)
+						 : !run_plain(model, i, events, why))
 			return false;
-		setup.workload.depth = 1;
-		if (g->exchanged &&
-		    !sim_figures_alone(&setup, &model->cost[i].exchange, events, why))
-			return false;
-	}
 	return true;
 }

@@ -5,8 +5,15 @@
 
 #include <jansson.h>
 
+#include "sim/experts.h"
 #include "sim/iteration.h"
 #include "timed/arguments.h"
+
+/* A GEMM of experts that was run with the model's routing, and its number. */
+struct timed_experts {
+	uint32_t gemm;
+	struct sim_experts run;
+};
 
 struct timed_model {
 	const char *path;
@@ -16,6 +23,9 @@ struct timed_model {
 	struct sim_setting setting;
 	struct sim_iteration iteration;
 	struct sim_cost cost[SIM_MAX_GEMMS];
+	struct sim_routing routing; /* rows NULL: experts get as many rows */
+	struct timed_experts experts[2 * SIM_MAX_GEMMS];
+	uint32_t expert_runs;
 	uint32_t configs; /* that the iteration has; bit of enum sim_config */
 };
 
@@ -34,7 +44,9 @@ void timed_model_workload(const struct timed_model *model, uint32_t gemm,
 /* Keep what the workload's runs gave. */
 void timed_model_take(struct timed_model *model, uint32_t gemm, const struct sim_figures *figures,
 		      uint32_t configs);
-/* Run what no workload has: GEMMs and collectives alone. False: `why`. */
+/* Is the GEMM one of experts, whose rows the routing has? It is no workload. */
+bool timed_model_routes(const struct timed_model *model, uint32_t gemm);
+/* Run what no workload has: GEMMs of experts, GEMMs and collectives alone. False: `why`. */
 bool timed_model_run_rest(struct timed_model *model, uint64_t *events, char *why);
 
 /* The GEMMs that end in collectives; then the layers and the iteration, and what they are made of. */
@@ -42,5 +54,8 @@ void timed_model_print_gemms(const struct timed_model *model);
 void timed_model_print_head(const struct timed_model *model);
 void timed_model_print(const struct timed_model *model);
 void timed_model_to_json(const struct timed_model *model, json_t *root);
+/* The load of a routing, and the runs with it; nothing if there is none. */
+void timed_experts_print(const struct timed_model *model);
+void timed_experts_to_json(const struct timed_model *model, json_t *root);
 
 #endif /* T3_TIMED_MODEL_H */

@@ -177,6 +177,7 @@ void timed_model_print(const struct timed_model *model)
 	int config, kind;
 	uint32_t i;
 
+	timed_experts_print(model);
 	printf("  %-30s %6s", "ms", "layers");
 	for (config = 0; config < SIM_ALONE; config++)
 		if (model->configs & 1u << config)
@@ -270,10 +271,13 @@ static json_t *gemms_to_json(const struct timed_model *model)
 		put(object, "ranks", g->ranks);
 		put(object, "count", found[i].count);
 		/* The workload that has its figures has this name; a collective alone has none. */
-		if (found[i].op->kind == SIM_REDUCED)
+		if (timed_model_routes(model, found[i].op->gemm))
+			json_object_set_new(object, "experts", json_string(g->name));
+		else if (found[i].op->kind == SIM_REDUCED)
 			json_object_set_new(object, "workload", json_string(g->name));
 		else
-			put(object, "virtual_ps", model->cost[found[i].op->gemm].exchange);
+			put(object, "virtual_ps",
+			    model->cost[found[i].op->gemm].exchange[SIM_SEQUENTIAL]);
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -348,6 +352,7 @@ void timed_model_to_json(const struct timed_model *model, json_t *root)
 {
 	json_object_set_new(root, "model", model_to_json(model));
 	json_object_set_new(root, "gemms", gemms_to_json(model));
+	timed_experts_to_json(model, root);
 	json_object_set_new(root, "layers", layers_to_json(model));
 	json_object_set_new(root, "iteration", iteration_to_json(model));
 }
