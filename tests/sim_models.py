@@ -121,6 +121,62 @@ def expert_model_by_hand():
                         "experts down": (16, 7168, 2304, "all-reduce", 8, 58)})
 
 
+def routed(*lines):
+    """Experts of local-experts.json on 4 ranks, with a file of tokens per expert."""
+    with tempfile.NamedTemporaryFile("w", suffix=".tokens") as file:
+        file.write("\n".join(lines))
+        file.flush()
+        return answer("local-experts", "--tp", 2, "--ep", 4, "--tokens", 1024, "--phase", "prefill",
+                      "--routing", file.name)
+
+
+def routing_by_hand():
+    """A rank has 1024 / 2 = 512 tokens, of 2 experts each: 1024 rows. With half of all, expert 0 gets 512
+    of each of 4 ranks, 2048, which is twice the mean; the others get a sixth, 170 or 171 of each rank.
+    Its rank sends 3 x 512 rows of 256 elements back, and gets 3 x 512 of other ranks."""
+    even, skewed = routed("1 1 1 1"), routed("# half of all", "3", "1 1 1")
+    load = even["experts"]
+    same([load[key] for key in ("mean_rows", "most_rows", "least_rows", "most_rows_of_expert")],
+         [1024, 1024, 1024, 1024])
+    load = skewed["experts"]
+    same([load[key] for key in ("mean_rows", "most_rows", "fullest_rank", "most_rows_of_expert")],
+         [1024, 2048, 0, 2048])
+    assert 4 * 170 <= load["least_rows"] <= 4 * 171, load
+    same([(run["gemm"], run["way"], run["columns"], run["depth"]) for run in load["runs"]],
+         [("experts down", "combine", 256, 512), ("experts up", "dispatch", 2 * 512, 256)])
+    same(load["runs"][0]["most_sent_bytes"], 3 * 512 * 256 * 2)
+    same(load["runs"][1]["most_received_bytes"], 3 * 512 * 256 * 2)
+    for one, other in zip(even["experts"]["runs"], load["runs"]):
+        assert 1 < other["gemm_ps"] / one["gemm_ps"] <= 2, (one, other)
+        assert other["all_to_all_ps"] > one["all_to_all_ps"], (one, other)
+        same(other["configs"]["sequential"]["virtual_ps"], other["gemm_ps"] + other["all_to_all_ps"])
+    times = [found["iteration"]["configs"]["sequential"]["iteration_ps"] for found in (even, skewed)]
+    assert times[0] < times[1], times
+
+
+def routing_takes_copies_and_sums_from_t3():
+    """What a layer of T3-MCA takes less than Sequential is what its GEMMs do, and copies and sums."""
+    found = routed("1 1 1 1")
+    layer, runs = found["layers"][0], found["experts"]["runs"]
+    times = operator_times(found, 0)
+    saved = times["copies for experts"] + times["sum over experts"]
+    same(round(times["copies for experts"]), round(512 * 256 * (1 + 2) * 2 / 1.024))
+    output = next(work for work in found["workloads"] if work["sublayer"] == "attention output")["configs"]
+    saved += output["sequential"]["virtual_ps"] - output["t3-mca"]["virtual_ps"]
+    for run in runs:
+        configs = run["configs"]
+        saved += configs["sequential"]["virtual_ps"] - max(
+            configs["t3-mca"]["virtual_ps"], run["gemm_ps"] if run["way"] == "dispatch" else 0)
+    same(round(layer["layer_ps"]["sequential"] - layer["layer_ps"]["t3-mca"]), round(saved))
+
+
+def routing_is_drawn_by_its_seed():
+    texts = [run("local-experts", "--tp", 2, "--ep", 4, "--tokens", 256, "--routing", "skewed=1.5", *QUICK,
+                 "--seed", seed, "--json").stdout for seed in (1, 1, 2)]
+    same(texts[0], texts[1])
+    assert "most_rows" in texts[0] and texts[0].replace('"seed": 1', '"seed": 2') != texts[2], texts[0]
+
+
 # --- traps -------------------------------------------------------------------
 
 def heads_are_not_hidden():
@@ -219,6 +275,13 @@ REFUSED = [
     ("few-kv-heads", "--attention x", "--attention takes fused or separate"),
     ("few-kv-heads", "--mlp x", "--mlp takes gated or plain"),
     ("few-kv-heads", "--ep 0", "--ep takes a number from 1"),
+    ("local-experts", "--routing uniform", "--routing needs experts on several ranks"),
+    ("local-experts", "--ep 4 --routing even", "--routing takes uniform, skewed=S"),
+    ("local-experts", "--ep 4 --routing skewed=5", "--routing takes uniform, skewed=S"),
+    ("local-experts", "--ep 4 --routing ./none.txt", "./none.txt cannot be opened: No such file"),
+    ("local-experts", "--ep 4 --routing uniform --routing uniform", "--routing is given twice"),
+    ("local-experts", "--ep 4 --routing uniform --seed x", "--seed takes a number"),
+    ("local-experts", "--ep 4 --seed 3", "--seed is that of a draw"),
     ("nothing", "", "nothing.json cannot be opened: No such file"),
 ]
 
@@ -385,7 +448,8 @@ TESTS = [page_has_what_machines_give, page_has_what_assumptions_give, machine_fi
          text_model_is_nested, sizes_need_not_divide, windows_alternate, old_names_and_plain_mlp,
          unknown_type_is_read_by_its_fields, layers_and_iteration_add_up,
          equal_inputs_give_equal_output, all_configurations_without_a_gap, any_gemm_by_its_k,
-         bounds_are_told]
+         bounds_are_told, routing_by_hand, routing_takes_copies_and_sums_from_t3,
+         routing_is_drawn_by_its_seed]
 
 
 def tests():
