@@ -147,7 +147,7 @@ def routing_by_hand():
     same(load["runs"][0]["most_sent_bytes"], 3 * 512 * 256 * 2)
     same(load["runs"][1]["most_received_bytes"], 3 * 512 * 256 * 2)
     for one, other in zip(even["experts"]["runs"], load["runs"]):
-        assert 1 < other["gemm_ps"] / one["gemm_ps"] <= 2, (one, other)
+        assert 1 < other["gemm_ps"] / one["gemm_ps"] < 2.2, (one, other)
         assert other["all_to_all_ps"] > one["all_to_all_ps"], (one, other)
         same(other["configs"]["sequential"]["virtual_ps"], other["gemm_ps"] + other["all_to_all_ps"])
     times = [found["iteration"]["configs"]["sequential"]["iteration_ps"] for found in (even, skewed)]
