@@ -448,7 +448,7 @@ VALUES = [
     ("sim", "--phase", "training prefill decode"),
     ("sim", "--attention", "fused separate"),
     ("sim", "--mlp", "gated plain"),
-    ("sim", "--config", "sequential ideal ideal-nmc t3 t3-mca t3-mca-ag direct alone shared all"),
+    ("sim", "--config", "sequential ideal ideal-nmc t3 t3-mca t3-mca-ag direct alone shared t3-mca-turns all"),
     ("sim", "--collective", "all-reduce reduce-scatter all-gather all-to-all"),
     ("bench", "--only", "store vcpus doorbell nmc reader submit latency segments gemm copy allreduce "
      "share"),

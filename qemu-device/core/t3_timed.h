@@ -20,6 +20,10 @@
 #define T3_TIMED_NEVER	   (~(uint64_t)0)
 #define T3_TIMED_MAX_RANKS 512u
 
+/* A program that devices do not run: T3-MCA, in turns if its collective is longer than its GEMM. */
+#define T3_TIMED_T3_MCA_TURNS	 T3_TIMED_PROGRAMS
+#define T3_TIMED_NATIVE_PROGRAMS (T3_TIMED_PROGRAMS + 1)
+
 /*
  * The modelled machine. t3_timed_params[] in timed_params.c says which of these parameters are
  * published, which are assumed, and why.

@@ -77,7 +77,7 @@ TEST("each wrong workload is refused by name")
 #undef REFUSED
 	/* clang-format on */
 	bad = good;
-	bad.program = T3_TIMED_PROGRAMS;
+	bad.program = T3_TIMED_NATIVE_PROGRAMS;
 	refused(&bad, "program");
 }
 

@@ -692,7 +692,7 @@ TEST("a witness sees each run once")
 		assert_int_equal(sim_figures_run(&f, (enum sim_config)config, &setup, why),
 				 config != SIM_T3_MCA);
 	assert_string_equal(why, "refused");
-	assert_int_equal(witness.runs, (1u << T3_TIMED_PROGRAMS) - 1);
+	assert_int_equal(witness.runs, (1u << T3_TIMED_NATIVE_PROGRAMS) - 1);
 	assert_false(f.ran[T3_TIMED_T3_MCA]);
 	assert_true(f.ran[T3_TIMED_DIRECT]);
 }

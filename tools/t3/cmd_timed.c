@@ -113,6 +113,9 @@ static int check_configs(const struct run *run, const struct timed_job *job)
 			return complain(EXIT_USAGE, "%s %s: --config %s: %s", job->workload.model,
 					sim_workload_part(&job->workload),
 					sim_config_name((enum sim_config)config), why);
+		if (job->devices && config == SIM_T3_MCA_TURNS)
+			return complain(EXIT_USAGE,
+					"no device runs --config t3-mca-turns: leave --device out");
 		if (on_a_ring(run) && needs_all_links((enum sim_config)config, collective))
 			return complain(EXIT_FAIL,
 					"--config %s with --every-device needs a full fabric, "

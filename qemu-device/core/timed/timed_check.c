@@ -344,9 +344,9 @@ bool t3_timed_check(const struct t3_timed_setup *setup, char *why, size_t size)
 {
 	const struct complaint complaint = { why, size };
 
-	if ((unsigned int)setup->program >= T3_TIMED_PROGRAMS)
+	if ((unsigned int)setup->program >= T3_TIMED_NATIVE_PROGRAMS)
 		return refuse(&complaint, "program is %d and must be 0 to %d", (int)setup->program,
-			      T3_TIMED_PROGRAMS - 1);
+			      T3_TIMED_NATIVE_PROGRAMS - 1);
 	return check_params(&setup->params, &complaint) &&
 	       check_workload(&setup->workload, &complaint) && check_program(setup, &complaint) &&
 	       check_tile(setup, &complaint) && check_size(setup, &complaint) &&

@@ -8,6 +8,9 @@
 
 #include "timed/timed_private.h"
 
+/* Assumed: so long that opening rows for the other stream takes a hundredth of the time. */
+#define TURN_BYTES ((int64_t)1 << 20)
+
 bool timed_memory_init(struct timed_device *d, uint64_t requests)
 {
 	struct timed_memory *m = &d->memory;
@@ -22,6 +25,7 @@ bool timed_memory_init(struct timed_device *d, uint64_t requests)
 	m->current = TIMED_NONE;
 	m->threshold = timed_params(d)->queue_entries;
 	m->mca = timed_mca(d->sim);
+	m->turns = timed_turns(d->sim);
 	return true;
 }
 
@@ -112,6 +116,23 @@ static enum timed_stream choose_fair(const struct timed_memory *m)
 	return m->lead > 0 ? TIMED_COMMUNICATION : m->turn ^ 1;
 }
 
+/* In turns: the stream that has the turn, until it is TURN_BYTES ahead of the other. */
+static enum timed_stream choose_turns(const struct timed_memory *m)
+{
+	int64_t ahead = m->turn == TIMED_COMPUTE ? m->lead : -m->lead;
+
+	if (!waits(m, TIMED_COMPUTE) || !waits(m, TIMED_COMMUNICATION))
+		return choose_fair(m);
+	return ahead < TURN_BYTES ? (enum timed_stream)m->turn : m->turn ^ 1;
+}
+
+static enum timed_stream choose(struct timed_device *d)
+{
+	if (d->memory.mca)
+		return choose_mca(d);
+	return d->memory.turns ? choose_turns(&d->memory) : choose_fair(&d->memory);
+}
+
 /* The head of the stream is about to be admitted. */
 static void account(struct timed_device *d, enum timed_stream stream)
 {
@@ -136,7 +157,7 @@ static void admit(struct timed_device *d)
 	struct timed_memory *m = &d->memory;
 
 	for (;;) {
-		enum timed_stream stream = m->mca ? choose_mca(d) : choose_fair(m);
+		enum timed_stream stream = choose(d);
 		uint64_t entries;
 		uint32_t i;
 

@@ -243,7 +243,7 @@ struct timed_memory {
 	uint64_t started;
 	uint64_t run; /* bytes served since the last change of direction */
 	bool writes;  /* the current direction */
-	bool mca;
+	bool mca, turns;
 	int64_t lead;	       /* bytes that compute was admitted more, while both waited */
 	uint8_t turn, last;    /* streams: admitted last, served last */
 	uint64_t communicated; /* the time when communication was admitted last */
@@ -640,6 +640,7 @@ void timed_phase_first(struct timed_device *d);
 void timed_phase_begun(struct timed_device *d);
 /* timed_program.c */
 bool timed_mca(const struct t3_timed *sim);
+bool timed_turns(const struct t3_timed *sim); /* the arbiter serves the streams in long turns */
 bool timed_fused(const struct t3_timed *sim);
 uint32_t timed_peers(const struct t3_timed_setup *setup);
 bool timed_stores_direct(const struct t3_timed *sim);

@@ -4,8 +4,9 @@
 
 const char *t3_timed_program_name(enum t3_timed_program program)
 {
-	static const char *const names[] = { "sequential", "rs-nmc", "t3",    "t3-mca",
-					     "t3-mca-ag",  "direct", "alone", "shared" };
+	static const char *const names[] = { "sequential", "rs-nmc",	"t3",
+					     "t3-mca",	   "t3-mca-ag", "direct",
+					     "alone",	   "shared",	"t3-mca-turns" };
 
 	return names[program];
 }
@@ -27,7 +28,8 @@ bool t3_timed_reduces(enum t3_timed_collective collective)
 bool t3_timed_fused(enum t3_timed_program program)
 {
 	return program == T3_TIMED_T3 || program == T3_TIMED_T3_MCA ||
-	       program == T3_TIMED_T3_MCA_AG || program == T3_TIMED_DIRECT;
+	       program == T3_TIMED_T3_MCA_AG || program == T3_TIMED_DIRECT ||
+	       program == T3_TIMED_T3_MCA_TURNS;
 }
 
 bool t3_timed_runs(enum t3_timed_program program, enum t3_timed_collective collective)
@@ -38,6 +40,7 @@ bool t3_timed_runs(enum t3_timed_program program, enum t3_timed_collective colle
 	case T3_TIMED_RS_NMC:
 	case T3_TIMED_DIRECT:
 	case T3_TIMED_SHARED:
+	case T3_TIMED_T3_MCA_TURNS:
 		return t3_timed_reduces(collective);
 	default:
 		return true;
@@ -61,7 +64,25 @@ bool timed_mca(const struct t3_timed *sim)
 	enum t3_timed_program program = sim->setup.program;
 
 	return program == T3_TIMED_T3_MCA || program == T3_TIMED_T3_MCA_AG ||
-	       program == T3_TIMED_DIRECT;
+	       program == T3_TIMED_DIRECT ||
+	       (program == T3_TIMED_T3_MCA_TURNS && !timed_turns(sim));
+}
+
+/*
+ * The side that is longer is known before the kernel runs: of the GEMM, all steps of the unit that has
+ * most workgroups; of the ring, all chunks but the own one on the link.
+ */
+bool timed_turns(const struct t3_timed *sim)
+{
+	const struct timed_shape *s = &sim->shape;
+	uint64_t slots = timed_slots(&sim->setup, s->tiles),
+		 groups = (s->tiles + slots - 1) / slots;
+	uint64_t gemm = groups * sim->setup.params.groups_per_unit * s->k_steps *
+			timed_step_ps(&sim->setup);
+	uint64_t bytes = (uint64_t)s->cut.rows * s->cut.columns * s->element_bytes;
+
+	return sim->setup.program == T3_TIMED_T3_MCA_TURNS &&
+	       (s->ranks - 1) * timed_ps(bytes, sim->setup.params.link_gbps) > gemm;
 }
 
 bool timed_fused(const struct t3_timed *sim)

@@ -19,7 +19,7 @@ struct key {
 	uint64_t rows, columns, element_bytes, ranks, nodes;
 	uint64_t chunks, collective, kind, level;
 	/* of the memory: the arbitration, and what the first request may have to change */
-	uint64_t mca, threshold, writes, run, last;
+	uint64_t mca, turns, threshold, writes, run, last;
 };
 
 struct timed_past {
@@ -95,6 +95,7 @@ static void make_key(const struct timed_device *d, enum timed_copy_kind kind,
 		.kind = kind,
 		.level = level,
 		.mca = m->mca,
+		.turns = m->turns,
 		.threshold = m->threshold,
 		.writes = m->writes,
 		.run = m->writes ? 0 : m->run,

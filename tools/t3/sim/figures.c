@@ -13,14 +13,15 @@ static const struct {
 	enum t3_timed_program program;
 } configs[SIM_CONFIGS] = {
 	[SIM_SEQUENTIAL] = { "sequential", T3_TIMED_SEQUENTIAL },
-	[SIM_IDEAL] = { "ideal", T3_TIMED_PROGRAMS },
-	[SIM_IDEAL_NMC] = { "ideal-nmc", T3_TIMED_PROGRAMS },
+	[SIM_IDEAL] = { "ideal", T3_TIMED_NATIVE_PROGRAMS },
+	[SIM_IDEAL_NMC] = { "ideal-nmc", T3_TIMED_NATIVE_PROGRAMS },
 	[SIM_T3] = { "t3", T3_TIMED_T3 },
 	[SIM_T3_MCA] = { "t3-mca", T3_TIMED_T3_MCA },
 	[SIM_T3_MCA_AG] = { "t3-mca-ag", T3_TIMED_T3_MCA_AG },
 	[SIM_DIRECT] = { "direct", T3_TIMED_DIRECT },
 	[SIM_ALONE] = { "alone", T3_TIMED_ALONE },
 	[SIM_SHARED] = { "shared", T3_TIMED_SHARED },
+	[SIM_T3_MCA_TURNS] = { "t3-mca-turns", T3_TIMED_T3_MCA_TURNS },
 };
 
 const char *sim_config_name(enum sim_config config)
@@ -136,7 +137,7 @@ bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
 		return false;
 	if (config == SIM_IDEAL_NMC)
 		return run_program(figures, T3_TIMED_RS_NMC, setup, why);
-	return configs[config].program == T3_TIMED_PROGRAMS ||
+	return configs[config].program == T3_TIMED_NATIVE_PROGRAMS ||
 	       run_program(figures, configs[config].program, setup, why);
 }
 
@@ -212,7 +213,7 @@ uint64_t sim_figures_time(const struct sim_figures *figures, enum sim_config con
 			 sim_figures_phase(figures, T3_TIMED_ALL_GATHER);
 	uint64_t hidden = scatter;
 
-	if (configs[config].program != T3_TIMED_PROGRAMS)
+	if (configs[config].program != T3_TIMED_NATIVE_PROGRAMS)
 		return figures->counters[configs[config].program].end;
 	if (config == SIM_IDEAL_NMC)
 		hidden = figures->counters[T3_TIMED_RS_NMC].end;

@@ -20,7 +20,8 @@ enum sim_config {
 	SIM_T3_MCA_AG,
 	SIM_DIRECT,
 	SIM_ALONE,
-	SIM_SHARED, /* not for all machines: it needs collective_units below compute_units */
+	SIM_SHARED,	  /* not for all machines: it needs collective_units below compute_units */
+	SIM_T3_MCA_TURNS, /* no device runs it */
 	SIM_CONFIGS,
 };
 
@@ -36,9 +37,10 @@ struct sim_witness {
 
 struct sim_figures {
 	struct sim_witness witness; /* look NULL: none */
-	bool ran[T3_TIMED_PROGRAMS];
-	struct t3_timed_counters counters[T3_TIMED_PROGRAMS]; /* of one device; all are equal */
-	struct t3_timed_use use[T3_TIMED_PROGRAMS][T3_TIMED_PHASES];
+	bool ran[T3_TIMED_NATIVE_PROGRAMS];
+	struct t3_timed_counters
+		counters[T3_TIMED_NATIVE_PROGRAMS]; /* of one device; all are equal */
+	struct t3_timed_use use[T3_TIMED_NATIVE_PROGRAMS][T3_TIMED_PHASES];
 	uint64_t events;
 	uint64_t recalled;	 /* events that were not computed, as another run had the same */
 	uint32_t wanted;	 /* configurations that will run, so that runs may share a part */
@@ -47,7 +49,7 @@ struct sim_figures {
 
 const char *sim_config_name(enum sim_config config);
 bool sim_config_parse(const char *text, enum sim_config *config);
-/* The configuration's program. T3_TIMED_PROGRAMS: computed from others. */
+/* The configuration's program. T3_TIMED_NATIVE_PROGRAMS: computed from others. */
 enum t3_timed_program sim_config_program(enum sim_config config);
 
 /* Is there such a configuration of this collective? */

@@ -39,11 +39,12 @@ static int set_config(struct timed_arguments *args, const char *text)
 		return EXIT_OK;
 	}
 	if (!strpbrk(text, "./"))
-		return complain(EXIT_USAGE,
-				"--config takes sequential, ideal, ideal-nmc, t3, t3-mca, "
-				"t3-mca-ag, direct, alone, shared or all, or a model's "
-				"config.json, whose name has a '.' or '/'; not '%s'",
-				text);
+		return complain(
+			EXIT_USAGE,
+			"--config takes sequential, ideal, ideal-nmc, t3, t3-mca, "
+			"t3-mca-ag, direct, alone, shared, t3-mca-turns or all, or a model's "
+			"config.json, whose name has a '.' or '/'; not '%s'",
+			text);
 	if (args->config_file)
 		return complain(EXIT_USAGE, "--config takes one config.json, and has %s and %s",
 				args->config_file, text);
@@ -313,8 +314,9 @@ static int check_file(struct timed_arguments *args)
 				"--message, --nodes, --chunks, --model and --timeline");
 	if (!args->tp)
 		return complain(EXIT_USAGE, "a model needs --tp, too");
-	if (args->configs & (1u << SIM_ALONE | 1u << SIM_SHARED))
-		return complain(EXIT_USAGE, "a model takes no --config alone and shared");
+	if (args->configs & (1u << SIM_ALONE | 1u << SIM_SHARED | 1u << SIM_T3_MCA_TURNS))
+		return complain(EXIT_USAGE,
+				"a model takes no --config alone, shared and t3-mca-turns");
 	args->setting.tp = args->workload.tp;
 	if (!args->ep)
 		args->setting.ep = 1;

@@ -94,7 +94,7 @@ static void print_config(const struct timed_job *job, enum sim_config config)
 
 	printf("  %-11s %10.1f", sim_config_name(config), time / PS_PER_US);
 	print_speedup(f, config);
-	if (program == T3_TIMED_PROGRAMS) {
+	if (program == T3_TIMED_NATIVE_PROGRAMS) {
 		print_parts(&job->setup.workload);
 		return;
 	}
@@ -114,7 +114,7 @@ static struct timed_device_run device_sum(const struct timed_job *job, uint32_t 
 	int program;
 
 	*runs = 0;
-	for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+	for (program = 0; program < T3_TIMED_NATIVE_PROGRAMS; program++) {
 		const struct timed_device_run *run = &job->device[program];
 
 		if (!run->ran)
@@ -203,7 +203,7 @@ void timed_print(const struct timed_job *job)
 		if (job->configs & 1u << config)
 			print_config(job, (enum sim_config)config);
 	printf("\n");
-	for (program = 0; program < T3_TIMED_PROGRAMS; program++)
+	for (program = 0; program < T3_TIMED_NATIVE_PROGRAMS; program++)
 		if (job->figures.ran[program])
 			print_phases(job, (enum t3_timed_program)program);
 	if (job->figures.ran[T3_TIMED_ALONE])
@@ -292,7 +292,7 @@ void timed_warn(const struct timed_job *job, const struct sim_machine *machine, 
 
 	if (!any_given(machine))
 		return;
-	for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+	for (program = 0; program < T3_TIMED_NATIVE_PROGRAMS; program++) {
 		for (phase = 0; phase < T3_TIMED_PHASES; phase++) {
 			if (!job->figures.ran[program] ||
 			    !job->figures.counters[program].phase_end[phase])
@@ -428,7 +428,7 @@ static json_t *config_to_json(const struct timed_job *job, enum sim_config confi
 	else
 		json_object_set_new(object, "speedup",
 				    json_real(sim_figures_speedup(&job->figures, config)));
-	if (program == T3_TIMED_PROGRAMS)
+	if (program == T3_TIMED_NATIVE_PROGRAMS)
 		return object;
 	json_object_set_new(object, "phases", run_phases_to_json(job, program));
 	json_object_set_new(object, "counters", counters_to_json(&job->figures.counters[program]));
@@ -470,7 +470,7 @@ static json_t *device_to_json(const struct timed_job *job)
 	int program;
 
 	sum = device_sum(job, &runs);
-	for (program = 0; program < T3_TIMED_PROGRAMS; program++)
+	for (program = 0; program < T3_TIMED_NATIVE_PROGRAMS; program++)
 		if (job->device[program].ran)
 			json_object_set_new(programs,
 					    t3_timed_program_name((enum t3_timed_program)program),

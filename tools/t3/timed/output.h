@@ -21,7 +21,7 @@ struct timed_job {
 	struct sim_figures figures;
 	uint32_t configs; /* bit of enum sim_config */
 	uint32_t devices; /* devices that also ran it; 0: none */
-	struct timed_device_run device[T3_TIMED_PROGRAMS];
+	struct timed_device_run device[T3_TIMED_NATIVE_PROGRAMS];
 };
 
 void timed_print(const struct timed_job *job);
