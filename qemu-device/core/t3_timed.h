@@ -142,8 +142,8 @@ struct t3_timed_trace {
 };
 
 /*
- * An expert layer: the rows that tokens of each rank send to each expert. Rank r has the experts from
- * r * experts / ranks on, and multiplies their rows, expert by expert. Dispatch is the GEMM before
+ * An expert layer: the rows that tokens of each rank send to each expert. Rank r has the experts
+ * from r * experts / ranks on, and multiplies their rows, expert by expert. Dispatch is the GEMM before
  * which rows come, of `depth` elements each; combine is the one after which rows of `columns`
  * elements go back to their tokens' ranks. The workload's rows are those of all ranks.
  */
@@ -164,7 +164,7 @@ struct t3_timed_setup {
 	bool mirrored; /* one device is its own neighbour; the result equals that of all ranks */
 	struct t3_timed_trace trace;	/* span is NULL: no timeline */
 	struct t3_timed_recall *recall; /* or NULL; it lives longer than the run */
-	/* Of an all-to-all of rows that are not as many everywhere, or NULL; it lives longer than the run. */
+	/* Of rows that are not as many everywhere, or NULL; it lives longer than the run. */
 	const struct t3_timed_routing *routing;
 };
 

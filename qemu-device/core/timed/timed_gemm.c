@@ -98,8 +98,8 @@ void timed_gemm_loaded(struct timed_device *d, uint32_t slot, uint64_t time)
 /* -------------------------------------------------------------------- stores */
 
 /*
- * The distance of the peer to which a tile is stored; 0: it stays on this device. Of rows that go back
- * to tokens, any of its peers stands for all of them.
+ * The distance of the peer to which a tile is stored; 0: it stays on this device. Of rows that go
+ * back to tokens, any of its peers stands for all of them.
  */
 static uint32_t target_of(const struct timed_device *d, const struct timed_slot *slot)
 {

@@ -112,7 +112,7 @@ struct timed_ring_shape {
 	uint32_t pieces;  /* of a chunk, that exist */
 };
 
-/* An expert of the device, whose rows are in the order of the distance of the ranks that sent them. */
+/* An expert of the device. Its rows are in the order of the distance of the ranks that sent them. */
 struct timed_expert {
 	uint32_t rows;
 	uint32_t grid_rows; /* tile rows */

@@ -69,8 +69,8 @@ bool timed_mca(const struct t3_timed *sim)
 }
 
 /*
- * The side that is longer is known before the kernel runs: of the GEMM, all steps of the unit that has
- * most workgroups; of the ring, all chunks but the own one on the link.
+ * The side that is longer is known before the kernel runs: of the GEMM, all steps of the unit that
+ * has most workgroups; of the ring, all chunks but the own one on the link.
  */
 bool timed_turns(const struct t3_timed *sim)
 {

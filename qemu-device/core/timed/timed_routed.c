@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows under way between the ranks of tokens and those of experts. SPEC.md section 8.1. A run is the
- * rows that one rank's tokens send to one tile row of an expert. Runs leave expert by expert; of an
+ * Rows under way between the ranks of tokens and those of experts. SPEC.md section 8.1. A run is
+ * the rows that one rank's tokens send to one tile row of an expert. Runs leave expert by expert; of an
  * expert, those to the next rank first. A message has no more than request_bytes of one run.
  */
 #include <stdlib.h>
@@ -280,8 +280,8 @@ void timed_routed_enter(struct timed_device *d)
 /* -------------------------------------------------------------------- receive */
 
 /*
- * The port takes messages of all peers at the rate of a link. One that comes while it is busy waits,
- * as long as it takes: no sender is held up.
+ * The port takes messages of all peers at the rate of a link. One that comes while it is busy
+ * waits, as long as it takes: no sender is held up.
  */
 void timed_routed_arrival(struct timed_device *d, const struct timed_message *message)
 {
