@@ -26,6 +26,7 @@ BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))
 COMPONENT = BUILD / "mca_coll_t3.so"
 PROGRAM = BUILD / "mpi" / "mpi_collectives"
+PARTS = BUILD / "mpi" / "mpi_parts"
 MEMORY = BUILD / "mpi" / "mpi_memory"
 # Open MPI's processes read each other's memory by the kernel, which cannot read a device's.
 BY_MESSAGES = "--mca btl_vader_single_copy_mechanism emulated --mca smsc ^cma,knem,xpmem"
@@ -65,6 +66,8 @@ DEVICE_MEMORY = (f"mpirun -n 4 {BY_MESSAGES} --mca coll_t3_verbose 1 --mca coll_
 RING = {
     "collectives": "mpirun -n 4 --mca coll_t3_verbose 1 --mca coll_t3_piece 32768 mpi_collectives t3 && "
                    "mpirun -n 3 --mca coll_t3_verbose 1 --mca coll_t3_device 0,1 mpi_collectives next",
+    "parts": "mpirun -n 4 --mca coll_t3_verbose 1 --mca coll_t3_piece 32768 mpi_parts t3 && "
+             "mpirun -n 2 --mca coll_t3_verbose 1 mpi_parts t3",
     "memory": DEVICE_MEMORY,
     "memory-threads": f"{DEVICE_MEMORY} threads",
     "threads": "mpirun -n 4 --mca coll_t3_verbose 1 mpi_threads 10",
@@ -204,6 +207,14 @@ def what_t3_says_under_mpirun_is_so(place):
     must(status == 0 and "coll:t3: " in text and not PMIX_COMPLAINS.search(text), text)
 
 
+def components_whose_functions_call_each_other_can_be_the_next(_place):
+    """basic's all-reduce is MPI's reduce and broadcast, which are the component's again."""
+    small = [word for call in ("allreduce", "reduce", "bcast", "allgather", "gather", "gatherv")
+             for word in ("--mca", f"coll_t3_{call}_min", "0")]
+    status, text = on_host(COMPONENT, "--mca", "coll", "basic,libnbc,self,t3", *small, program=(PARTS, "next"))
+    must(status == 0 and passed(text, 2), text)
+
+
 def wrong_parameters_are_named(_place):
     for name, value, says in (("piece", "5", "coll_t3_piece is below 4096"),
                               ("plans", "17", "coll_t3_plans is not 1 to 16"),
@@ -233,6 +244,23 @@ def t3_does_what_it_can_and_the_results_are_right(_place):
     must(sums[0] == 0 and 0 < sums[1] == sums[2] < sums[3], text)
     must("another rank says: No such device" in text, text)
     must(not PMIX_COMPLAINS.search(text), text)
+
+
+def parts_truth_and_places_are_right(_place):
+    status, text = ring()["parts"]
+    must(status == 0 and passed(text, 4) and passed(text, 2), text)
+    # What was passed on is said by function and reason: here by the choice of the test.
+    must(len(re.findall(r"coll:t3: gatherv passed on: \d+ calls of \d+ bytes: its parts have too unequal lengths", text))
+         == 4, text)
+    must(len(re.findall(r"coll:t3: alltoallv passed on: 3 calls of \d+ bytes: calls before it were not T3's", text)) == 4,
+         text)
+
+
+def without_a_device_parts_truth_and_places_are_open_mpis(_place):
+    status, text = on_host(COMPONENT, "--mca", "coll_t3_verbose", "1", program=(PARTS, "next"))
+    must(status == 0 and passed(text, 2), text)
+    must(len(re.findall(r"coll:t3: alltoallv passed on: \d+ calls of \d+ bytes: the communicator is not T3's", text))
+         == 2, text)
 
 
 def t3_says_of_the_image_that_it_is_there(_place):

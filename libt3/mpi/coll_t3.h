@@ -14,6 +14,7 @@
  *	memory.c      blocks of that memory, in the device
  *	reach.c       whether Open MPI can send what lies there
  *	types.c       which MPI types and operations a device has
+ *	form.c        elements that a device needs in another form
  *	plans.c       the plans of a communicator
  *	piece.c       how a message is cut into pieces, and a piece's way in and out
  *	place.c       pieces whose input or result is in blocks of MPI_Alloc_mem
@@ -21,7 +22,13 @@
  *	later.c       collectives that do not block
  *	reduce.c      MPI's functions that compute
  *	ireduce.c     the same, not blocking
- *	move.c        MPI's functions that only move data
+ *	flat.c        buffers as contiguous bytes
+ *	parts.c       parts of different lengths
+ *	move.c        MPI's functions that only move data, with equal parts
+ *	gather.c      MPI's functions that gather
+ *	scatter.c     MPI's functions that scatter from a root
+ *	alltoallv.c   MPI_Alltoallv
+ *	other.c       functions that T3 never does, to count them
  *
  * All ranks of a communicator must choose T3 for the same calls. So a choice depends only on what MPI
  * wants to be equal at all ranks, such as the bytes of a message but not its datatype, and on what
@@ -54,17 +61,46 @@ enum coll_t3_call {
 	COLL_T3_ALLGATHER,
 	COLL_T3_ALLTOALL,
 	COLL_T3_BCAST,
-	/* Calls that do not block, in the same order. */
+	COLL_T3_ALLGATHERV,
+	COLL_T3_GATHER,
+	COLL_T3_GATHERV,
+	COLL_T3_SCATTER,
+	COLL_T3_SCATTERV,
+	COLL_T3_ALLTOALLV,
+	/* Calls that do not block, in the order of the first ones. */
 	COLL_T3_IALLREDUCE,
 	COLL_T3_IREDUCE,
 	COLL_T3_IREDUCE_SCATTER,
 	COLL_T3_IREDUCE_SCATTER_BLOCK,
+	/* Calls that T3 never does, to count them. */
+	COLL_T3_BARRIER,
+	COLL_T3_SCAN,
+	COLL_T3_EXSCAN,
+	COLL_T3_ALLTOALLW,
 	COLL_T3_CALLS
 };
 
-#define COLL_T3_BLOCKING 7u /* the first calls, which have a threshold */
+/* Why the next component does a call. */
+enum coll_t3_reason {
+	COLL_T3_SHORT,
+	COLL_T3_LONG,
+	COLL_T3_TYPE,
+	COLL_T3_OP,
+	COLL_T3_PARTS,
+	COLL_T3_UNASKED,
+	COLL_T3_COMMUNICATOR,
+	COLL_T3_PLAN,
+	COLL_T3_EARLY,
+	COLL_T3_FUNCTION,
+	COLL_T3_REASONS
+};
+
+#define COLL_T3_BLOCKING 13u /* the first calls, which have a threshold */
 
 extern const char *const coll_t3_names[COLL_T3_CALLS];
+/* As sentences, and as names of counters. */
+extern const char *const coll_t3_reasons[COLL_T3_REASONS];
+extern const char *const coll_t3_reason_names[COLL_T3_REASONS];
 
 /* MCA parameters, coll_t3_*. */
 struct coll_t3_params {
@@ -89,10 +125,18 @@ void coll_t3_register_params(const mca_base_component_t *component);
 /* Return whether the values are allowed; else say which one is not. */
 bool coll_t3_check_params(void);
 
-/* Calls of this process, also as MPI_T variables: by T3, and passed on although T3 has the call. */
+/*
+ * Calls of this process and their bytes, also as MPI_T variables. A call has the bytes of its message
+ * as a whole, as for a threshold.
+ */
 struct coll_t3_counts {
 	unsigned long long by_t3[COLL_T3_CALLS];
 	unsigned long long passed_on[COLL_T3_CALLS];
+	unsigned long long passed_why[COLL_T3_CALLS][COLL_T3_REASONS];
+	unsigned long long passed_why_bytes[COLL_T3_CALLS][COLL_T3_REASONS];
+	unsigned long long t3_bytes;
+	unsigned long long reasons[COLL_T3_REASONS]; /* calls passed on, and their bytes */
+	unsigned long long reason_bytes[COLL_T3_REASONS];
 	/*
 	 * Bytes that no processor has copied: of input that a device read in its place, of results.
 	 */
@@ -103,10 +147,12 @@ struct coll_t3_counts {
 extern struct coll_t3_counts coll_t3_counts;
 
 /* Threads count at the same time, each on its own communicator. */
-void coll_t3_count(unsigned long long *counter);
 void coll_t3_count_bytes(unsigned long long *counter, unsigned long long bytes);
+void coll_t3_count_by_t3(enum coll_t3_call call, unsigned long long bytes);
+void coll_t3_count_passed(enum coll_t3_call call, enum coll_t3_reason why,
+			  unsigned long long bytes);
 void coll_t3_register_counters(const mca_base_component_t *component);
-/* Say at the end how many calls T3 did. */
+/* Say at the end how many calls T3 did, and why not the others. */
 void coll_t3_say_counts(void);
 
 void coll_t3_open_messages(void);
@@ -132,13 +178,28 @@ enum coll_t3_state {
 };
 
 /* The functions of the next component, which the module replaces. */
-#define COLL_T3_FUNCTIONS(F)    \
-	F(allreduce)            \
-	F(reduce)               \
-	F(reduce_scatter)       \
-	F(reduce_scatter_block) \
-	F(allgather)            \
-	F(alltoall) F(bcast) F(iallreduce) F(ireduce) F(ireduce_scatter) F(ireduce_scatter_block)
+#define COLL_T3_FUNCTIONS(F)     \
+	F(allreduce)             \
+	F(reduce)                \
+	F(reduce_scatter)        \
+	F(reduce_scatter_block)  \
+	F(allgather)             \
+	F(alltoall)              \
+	F(bcast)                 \
+	F(allgatherv)            \
+	F(gather)                \
+	F(gatherv)               \
+	F(scatter)               \
+	F(scatterv)              \
+	F(alltoallv)             \
+	F(iallreduce)            \
+	F(ireduce)               \
+	F(ireduce_scatter)       \
+	F(ireduce_scatter_block) \
+	F(barrier)               \
+	F(scan)                  \
+	F(exscan)                \
+	F(alltoallw)
 
 #define COLL_T3_NEXT(name)                       \
 	mca_coll_base_module_##name##_fn_t name; \
@@ -162,10 +223,14 @@ struct coll_t3_module {
 	struct {
 		COLL_T3_FUNCTIONS(COLL_T3_NEXT)
 	} next;
+	/* In an exchange of its own by the next component, which may call other functions in it. */
+	bool exchanges;
 	/* The plan used last comes first. */
 	uint32_t kept;
 	struct coll_t3_kept plans[COLL_T3_PLANS_MAX];
 	struct coll_t3_later *begun; /* the first one runs; changes under later.c's lock */
+	/* Calls that are passed on before the lengths of parts are exchanged again (parts.c). */
+	unsigned int pause, last_pause;
 	/* Data of datatypes with gaps, without the gaps. */
 	void *scratch;
 	size_t scratch_bytes;
@@ -184,6 +249,8 @@ bool coll_t3_ready(coll_t3_module_t *m);
  * The least of a number of all ranks, by the next component. A negative error number if it fails.
  */
 int coll_t3_agree(coll_t3_module_t *m, int mine);
+/* The bytes of all ranks, by the next component. A negative error number if it fails. */
+int coll_t3_exchange(coll_t3_module_t *m, const void *mine, void *all, size_t bytes);
 void coll_t3_leave(coll_t3_module_t *m);
 
 /* ---------------------------------------------------------------------- device.c */
@@ -227,9 +294,28 @@ bool coll_t3_find(const void *at, size_t bytes, struct coll_t3_place *place);
 
 /* ---------------------------------------------------------------------- types.c */
 
-/* Return the device's type and operation for MPI's, or false. */
-bool coll_t3_reduction(struct ompi_datatype_t *type, struct ompi_op_t *op, uint32_t *dtype,
-		       uint32_t *t3_op);
+struct coll_t3_job;
+
+/* The bytes of elements, without gaps. */
+size_t coll_t3_bytes(int64_t count, struct ompi_datatype_t *type);
+/*
+ * Fill in the job's dtype, op, element and form for MPI's type and operation. Or return false and
+ * why: COLL_T3_OP where the type has other operations, or COLL_T3_TYPE.
+ */
+bool coll_t3_reduction(struct ompi_datatype_t *type, struct ompi_op_t *op, struct coll_t3_job *job,
+		       enum coll_t3_reason *why);
+
+/* ---------------------------------------------------------------------- form.c */
+
+/* How elements get another form on their way to the device, and back. NULL: none is needed. */
+struct coll_t3_form {
+	void (*in)(void *to, const void *from, uint64_t count);
+	void (*out)(void *to, const void *from, uint64_t count);
+};
+
+extern const struct coll_t3_form coll_t3_truth_8, coll_t3_truth_32, coll_t3_truth_64;
+extern const struct coll_t3_form coll_t3_least_int, coll_t3_greatest_int;
+extern const struct coll_t3_form coll_t3_least_float, coll_t3_greatest_float;
 
 /* ---------------------------------------------------------------------- plans.c */
 
@@ -263,8 +349,15 @@ struct coll_t3_job {
 	uint32_t root;
 	uint32_t element; /* bytes */
 	uint64_t count;
+	const struct coll_t3_form *form; /* of the elements, or NULL */
 	const void *in;
 	void *out;
+	/*
+	 * Where there is one part: the range of the result that out gets, in bytes. Of 0 bytes: all
+	 * of it.
+	 */
+	uint64_t want_first, want_bytes;
+	uint64_t bytes; /* of the message, to count them */
 };
 
 /* A piece is an epoch of a plan. It holds the same range of each part. */
@@ -324,10 +417,82 @@ enum coll_t3_end coll_t3_break(coll_t3_module_t *m, enum coll_t3_call call, cons
 /* Whether a message of these bytes is T3's on this communicator. */
 bool coll_t3_takes(coll_t3_module_t *m, enum coll_t3_call call, uint64_t bytes);
 /* Count a call that the next component does, and say why. */
-void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, const char *why);
+void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, enum coll_t3_reason why,
+		  uint64_t bytes);
 
 /* When the user wants a collective to fail that its other ranks do not come to. */
 int64_t coll_t3_limit(void);
+
+/* ---------------------------------------------------------------------- flat.c */
+
+/* A user's buffer as contiguous bytes. */
+struct coll_t3_flat {
+	char *at;    /* the bytes */
+	bool packed; /* they are not the user's own memory */
+	void *user;  /* MPI_BOTTOM is NULL */
+	int count;
+	struct ompi_datatype_t *type;
+	size_t bytes;
+};
+
+/* Element `index` of a buffer. */
+void *coll_t3_element(const void *buf, struct ompi_datatype_t *type, int64_t index);
+bool coll_t3_has_gaps(int count, struct ompi_datatype_t *type);
+/* packed is memory for the bytes, if they have gaps. */
+struct coll_t3_flat coll_t3_flatten(const void *buf, int count, struct ompi_datatype_t *type,
+				    char *packed);
+/* Memory for packed input and output, of the module. NULL: there is none. */
+char *coll_t3_scratch(coll_t3_module_t *m, size_t bytes);
+/*
+ * part: bytes of each part, all: of the message. The device's elements are words where parts are
+ * whole words.
+ */
+void coll_t3_set_bytes(struct coll_t3_job *job, size_t part, size_t all);
+/* Whether the call is over: done, or failed. */
+bool coll_t3_is_over(enum coll_t3_end end, int *ret);
+/*
+ * Run the job from one flat buffer to another, of which one may have no memory. What is T3's own was
+ * allocated, and may lack. Return false if the next component has to do it.
+ */
+bool coll_t3_run_flat(coll_t3_module_t *m, struct coll_t3_job *job, const struct coll_t3_flat *in,
+		      const struct coll_t3_flat *out, int *ret);
+
+/* ---------------------------------------------------------------------- parts.c */
+
+/*
+ * What all ranks know of a call before they choose, with parts of different lengths. `of` has the
+ * bytes of each rank's part.
+ */
+struct coll_t3_parts {
+	uint64_t of[T3_COMM_RANKS_MAX];
+	uint64_t all, largest;
+};
+
+/* From what each rank knows itself, as the arguments say. */
+void coll_t3_known_parts(coll_t3_module_t *m, const int *counts, struct ompi_datatype_t *type,
+			 struct coll_t3_parts *parts);
+/*
+ * From what this rank has: the bytes of its part, and of the longest piece of it that has to have an
+ * equal length everywhere. By the next component. COLL_T3_PASS, counted: the communicator is not T3's,
+ * or calls before this one were not.
+ */
+enum coll_t3_end coll_t3_share_parts(coll_t3_module_t *m, enum coll_t3_call call, uint64_t mine,
+				     uint64_t largest, struct coll_t3_parts *parts);
+/* After coll_t3_share_parts(): whether T3 has done the call. */
+void coll_t3_shared_well(coll_t3_module_t *m, bool by_t3);
+/* Whether `all` bytes are no more than twice as many when parts are padded. If not, count it. */
+bool coll_t3_even(coll_t3_module_t *m, enum coll_t3_call call, uint64_t padded, uint64_t all);
+/* Whole words, as equal parts of them are faster. */
+static inline uint64_t coll_t3_padded(uint64_t bytes)
+{
+	return (bytes + 3) & ~3ull;
+}
+
+/* Pack elements into memory of `bytes`, or unpack them. MPI_ERR_TRUNCATE if there are more. */
+int coll_t3_pack(const void *from, int count, struct ompi_datatype_t *type, char *to,
+		 uint64_t bytes);
+int coll_t3_unpack(const char *from, uint64_t bytes, void *to, int count,
+		   struct ompi_datatype_t *type);
 
 /* ---------------------------------------------------------------------- later.c */
 
@@ -364,6 +529,27 @@ int coll_t3_alltoall(const void *sbuf, int scount, struct ompi_datatype_t *stype
 int coll_t3_bcast(void *buf, int count, struct ompi_datatype_t *type, int root,
 		  struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
+int coll_t3_allgatherv(const void *sbuf, int scount, struct ompi_datatype_t *stype, void *rbuf,
+		       const int *rcounts, const int *places, struct ompi_datatype_t *rtype,
+		       struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_t3_gather(const void *sbuf, int scount, struct ompi_datatype_t *stype, void *rbuf,
+		   int rcount, struct ompi_datatype_t *rtype, int root,
+		   struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_t3_gatherv(const void *sbuf, int scount, struct ompi_datatype_t *stype, void *rbuf,
+		    const int *rcounts, const int *places, struct ompi_datatype_t *rtype, int root,
+		    struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_t3_scatter(const void *sbuf, int scount, struct ompi_datatype_t *stype, void *rbuf,
+		    int rcount, struct ompi_datatype_t *rtype, int root,
+		    struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_t3_scatterv(const void *sbuf, const int *scounts, const int *places,
+		     struct ompi_datatype_t *stype, void *rbuf, int rcount,
+		     struct ompi_datatype_t *rtype, int root, struct ompi_communicator_t *comm,
+		     mca_coll_base_module_t *module);
+int coll_t3_alltoallv(const void *sbuf, const int *scounts, const int *splaces,
+		      struct ompi_datatype_t *stype, void *rbuf, const int *rcounts,
+		      const int *rplaces, struct ompi_datatype_t *rtype,
+		      struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
 int coll_t3_iallreduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *type,
 		       struct ompi_op_t *op, struct ompi_communicator_t *comm,
 		       ompi_request_t **request, mca_coll_base_module_t *module);
@@ -379,15 +565,29 @@ int coll_t3_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
 				  struct ompi_communicator_t *comm, ompi_request_t **request,
 				  mca_coll_base_module_t *module);
 
+int coll_t3_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_t3_scan(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *type,
+		 struct ompi_op_t *op, struct ompi_communicator_t *comm,
+		 mca_coll_base_module_t *module);
+int coll_t3_exscan(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *type,
+		   struct ompi_op_t *op, struct ompi_communicator_t *comm,
+		   mca_coll_base_module_t *module);
+int coll_t3_alltoallw(const void *sbuf, const int *scounts, const int *sdisps,
+		      struct ompi_datatype_t *const *stypes, void *rbuf, const int *rcounts,
+		      const int *rdisps, struct ompi_datatype_t *const *rtypes,
+		      struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
 /* The jobs of both kinds of functions. Return false, and count it, if no device can do the call. */
 bool coll_t3_reduce_job(coll_t3_module_t *m, enum coll_t3_call call, const void *sbuf, void *rbuf,
 			int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
 			struct coll_t3_job *job);
-/* The same. count is that of each part, or negative if they are not equally long. */
+/* The same, with equal parts. */
 bool coll_t3_scatter_job(coll_t3_module_t *m, enum coll_t3_call call, const void *sbuf, void *rbuf,
 			 int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
 			 struct coll_t3_job *job);
-/* Return the count of all parts, or -1 if they are not equally long. */
-int coll_t3_equal_parts(const int *counts, int ranks);
+/* The same, with parts of any lengths. */
+bool coll_t3_scatter_parts_job(coll_t3_module_t *m, enum coll_t3_call call, const void *sbuf,
+			       void *rbuf, const int *counts, struct ompi_datatype_t *type,
+			       struct ompi_op_t *op, struct coll_t3_job *job);
 
 #endif /* COLL_T3_H */

@@ -13,9 +13,19 @@ void coll_t3_count_bytes(unsigned long long *counter, unsigned long long bytes)
 	__atomic_add_fetch(counter, bytes, __ATOMIC_RELAXED);
 }
 
-void coll_t3_count(unsigned long long *counter)
+void coll_t3_count_by_t3(enum coll_t3_call call, unsigned long long bytes)
 {
-	coll_t3_count_bytes(counter, 1);
+	coll_t3_count_bytes(&coll_t3_counts.by_t3[call], 1);
+	coll_t3_count_bytes(&coll_t3_counts.t3_bytes, bytes);
+}
+
+void coll_t3_count_passed(enum coll_t3_call call, enum coll_t3_reason why, unsigned long long bytes)
+{
+	coll_t3_count_bytes(&coll_t3_counts.passed_on[call], 1);
+	coll_t3_count_bytes(&coll_t3_counts.passed_why[call][why], 1);
+	coll_t3_count_bytes(&coll_t3_counts.passed_why_bytes[call][why], bytes);
+	coll_t3_count_bytes(&coll_t3_counts.reasons[why], 1);
+	coll_t3_count_bytes(&coll_t3_counts.reason_bytes[why], bytes);
 }
 
 static void add_counter(const mca_base_component_t *version, const char *name, const char *help,
@@ -39,6 +49,20 @@ static void register_counter(const mca_base_component_t *version, const char *na
 	add_counter(version, full, help, MCA_BASE_PVAR_CLASS_COUNTER, value);
 }
 
+static void register_reason(const mca_base_component_t *version, int why)
+{
+	char name[64], help[160];
+
+	snprintf(name, sizeof(name), "why_%s", coll_t3_reason_names[why]);
+	snprintf(help, sizeof(help), "Calls that were passed on because %s", coll_t3_reasons[why]);
+	add_counter(version, name, help, MCA_BASE_PVAR_CLASS_COUNTER, &coll_t3_counts.reasons[why]);
+	snprintf(name, sizeof(name), "why_%s_bytes", coll_t3_reason_names[why]);
+	snprintf(help, sizeof(help), "Bytes of the calls that were passed on because %s",
+		 coll_t3_reasons[why]);
+	add_counter(version, name, help, MCA_BASE_PVAR_CLASS_COUNTER,
+		    &coll_t3_counts.reason_bytes[why]);
+}
+
 void coll_t3_register_counters(const mca_base_component_t *version)
 {
 	int i;
@@ -47,6 +71,10 @@ void coll_t3_register_counters(const mca_base_component_t *version)
 		register_counter(version, coll_t3_names[i], "t3", &coll_t3_counts.by_t3[i]);
 		register_counter(version, coll_t3_names[i], "next", &coll_t3_counts.passed_on[i]);
 	}
+	for (i = 0; i < COLL_T3_REASONS; i++)
+		register_reason(version, i);
+	add_counter(version, "t3_bytes", "Bytes of the calls that were done by T3",
+		    MCA_BASE_PVAR_CLASS_COUNTER, &coll_t3_counts.t3_bytes);
 	add_counter(version, "device_input",
 		    "Bytes of input that the device read in the memory of MPI_Alloc_mem itself",
 		    MCA_BASE_PVAR_CLASS_COUNTER, &coll_t3_counts.device_input);
@@ -57,10 +85,22 @@ void coll_t3_register_counters(const mca_base_component_t *version)
 		    MCA_BASE_PVAR_CLASS_LEVEL, &coll_t3_counts.memory);
 }
 
+static void say_reasons(int call)
+{
+	int why;
+
+	for (why = 0; why < COLL_T3_REASONS; why++)
+		if (coll_t3_counts.passed_why[call][why])
+			coll_t3_say(1, "%s passed on: %llu calls of %llu bytes: %s",
+				    coll_t3_names[call], coll_t3_counts.passed_why[call][why],
+				    coll_t3_counts.passed_why_bytes[call][why],
+				    coll_t3_reasons[why]);
+}
+
 void coll_t3_say_counts(void)
 {
-	unsigned long long by_t3 = 0, passed_on = 0;
-	char list[256] = "";
+	unsigned long long by_t3 = 0, passed_on = 0, bytes = 0;
+	char list[400] = "";
 	size_t used = 0;
 	int i;
 
@@ -72,6 +112,12 @@ void coll_t3_say_counts(void)
 						 used ? ", " : " (", coll_t3_names[i],
 						 coll_t3_counts.by_t3[i]);
 	}
+	for (i = 0; i < COLL_T3_REASONS; i++)
+		bytes += coll_t3_counts.reason_bytes[i];
 	coll_t3_say(1, "%llu calls by T3%s%s, %llu passed on", by_t3, list, used ? ")" : "",
 		    passed_on);
+	coll_t3_say(1, "bytes of calls: %llu by T3, %llu passed on", coll_t3_counts.t3_bytes,
+		    bytes);
+	for (i = 0; i < COLL_T3_CALLS; i++)
+		say_reasons(i);
 }

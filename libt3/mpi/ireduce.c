@@ -6,16 +6,16 @@
 #include "coll_t3.h"
 
 /* Whether T3 has begun the call, or failed; else the next component has to do it. */
-static bool has_begun(coll_t3_module_t *m, const struct coll_t3_job *job, uint64_t elements,
-		      ompi_request_t **request, int *ret)
+static bool has_begun(coll_t3_module_t *m, const struct coll_t3_job *job, ompi_request_t **request,
+		      int *ret)
 {
 	enum coll_t3_end end;
 
 	if (m->state == COLL_T3_NEW) {
-		coll_t3_pass(m, job->call, "no blocking call was T3's before");
+		coll_t3_pass(m, job->call, COLL_T3_EARLY, job->bytes);
 		return false;
 	}
-	if (!coll_t3_takes(m, job->call, elements * job->element))
+	if (!coll_t3_takes(m, job->call, job->bytes))
 		return false;
 	end = coll_t3_begin(m, job, request);
 	*ret = end == COLL_T3_DONE ? OMPI_SUCCESS : OMPI_ERROR;
@@ -31,7 +31,7 @@ int coll_t3_iallreduce(const void *sbuf, void *rbuf, int count, struct ompi_data
 	int ret;
 
 	if (coll_t3_reduce_job(m, COLL_T3_IALLREDUCE, sbuf, rbuf, count, type, op, &job) &&
-	    has_begun(m, &job, job.count, request, &ret))
+	    has_begun(m, &job, request, &ret))
 		return ret;
 	return m->next.iallreduce(sbuf, rbuf, count, type, op, comm, request,
 				  m->next.iallreduce_module);
@@ -47,7 +47,7 @@ int coll_t3_ireduce(const void *sbuf, void *rbuf, int count, struct ompi_datatyp
 	int ret;
 
 	if (coll_t3_reduce_job(m, COLL_T3_IREDUCE, sbuf, out, count, type, op, &job) &&
-	    has_begun(m, &job, job.count, request, &ret))
+	    has_begun(m, &job, request, &ret))
 		return ret;
 	return m->next.ireduce(sbuf, rbuf, count, type, op, root, comm, request,
 			       m->next.ireduce_module);
@@ -59,13 +59,12 @@ int coll_t3_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
 				  mca_coll_base_module_t *module)
 {
 	coll_t3_module_t *m = (coll_t3_module_t *)module;
-	uint64_t ranks = (uint64_t)ompi_comm_size(comm);
 	struct coll_t3_job job;
 	int ret;
 
 	if (coll_t3_scatter_job(m, COLL_T3_IREDUCE_SCATTER_BLOCK, sbuf, rbuf, rcount, type, op,
 				&job) &&
-	    has_begun(m, &job, job.count * ranks, request, &ret))
+	    has_begun(m, &job, request, &ret))
 		return ret;
 	return m->next.ireduce_scatter_block(sbuf, rbuf, rcount, type, op, comm, request,
 					     m->next.ireduce_scatter_block_module);
@@ -77,12 +76,12 @@ int coll_t3_ireduce_scatter(const void *sbuf, void *rbuf, const int *rcounts,
 			    mca_coll_base_module_t *module)
 {
 	coll_t3_module_t *m = (coll_t3_module_t *)module;
-	int ranks = ompi_comm_size(comm), ret;
 	struct coll_t3_job job;
+	int ret;
 
-	if (coll_t3_scatter_job(m, COLL_T3_IREDUCE_SCATTER, sbuf, rbuf,
-				coll_t3_equal_parts(rcounts, ranks), type, op, &job) &&
-	    has_begun(m, &job, job.count * (uint64_t)ranks, request, &ret))
+	if (coll_t3_scatter_parts_job(m, COLL_T3_IREDUCE_SCATTER, sbuf, rbuf, rcounts, type, op,
+				      &job) &&
+	    has_begun(m, &job, request, &ret))
 		return ret;
 	return m->next.ireduce_scatter(sbuf, rbuf, rcounts, type, op, comm, request,
 				       m->next.ireduce_scatter_module);

@@ -150,7 +150,7 @@ static int finish(coll_t3_later_t *l, int ret)
 
 	coll_t3_unbind(&l->pieces);
 	if (ret == 1) {
-		coll_t3_count(&coll_t3_counts.by_t3[l->job.call]);
+		coll_t3_count_by_t3(l->job.call, l->job.bytes);
 		coll_t3_say(10, "%s on %s is done by T3", coll_t3_names[l->job.call],
 			    coll_t3_name(m->comm));
 		return OMPI_SUCCESS;
@@ -220,7 +220,7 @@ enum coll_t3_end coll_t3_begin(coll_t3_module_t *m, const struct coll_t3_job *jo
 	if (m->state != COLL_T3_ON)
 		return coll_t3_break(m, job->call, "an earlier collective has failed");
 	if (coll_t3_cut(m, job, false, &pieces)) {
-		coll_t3_pass(m, job->call, "no blocking call has made a plan for it");
+		coll_t3_pass(m, job->call, COLL_T3_EARLY, job->bytes);
 		return COLL_T3_PASS;
 	}
 	l = new_later(m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The component's messages, and the names of calls and communicators in them. */
+/* The component's messages, and the names of calls, reasons and communicators in them. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -15,10 +15,46 @@ const char *const coll_t3_names[COLL_T3_CALLS] = {
 	[COLL_T3_ALLGATHER] = "allgather",
 	[COLL_T3_ALLTOALL] = "alltoall",
 	[COLL_T3_BCAST] = "bcast",
+	[COLL_T3_ALLGATHERV] = "allgatherv",
+	[COLL_T3_GATHER] = "gather",
+	[COLL_T3_GATHERV] = "gatherv",
+	[COLL_T3_SCATTER] = "scatter",
+	[COLL_T3_SCATTERV] = "scatterv",
+	[COLL_T3_ALLTOALLV] = "alltoallv",
 	[COLL_T3_IALLREDUCE] = "iallreduce",
 	[COLL_T3_IREDUCE] = "ireduce",
 	[COLL_T3_IREDUCE_SCATTER] = "ireduce_scatter",
 	[COLL_T3_IREDUCE_SCATTER_BLOCK] = "ireduce_scatter_block",
+	[COLL_T3_BARRIER] = "barrier",
+	[COLL_T3_SCAN] = "scan",
+	[COLL_T3_EXSCAN] = "exscan",
+	[COLL_T3_ALLTOALLW] = "alltoallw",
+};
+
+const char *const coll_t3_reasons[COLL_T3_REASONS] = {
+	[COLL_T3_SHORT] = "it is below the threshold",
+	[COLL_T3_LONG] = "it is over 2 GiB",
+	[COLL_T3_TYPE] = "devices do not have its type",
+	[COLL_T3_OP] = "devices do not have its operation for its type",
+	[COLL_T3_PARTS] = "its parts have too unequal lengths",
+	[COLL_T3_UNASKED] = "calls before it were not T3's, so its lengths were not exchanged",
+	[COLL_T3_COMMUNICATOR] = "the communicator is not T3's",
+	[COLL_T3_PLAN] = "there is no plan for it",
+	[COLL_T3_EARLY] = "no blocking call has made a plan for it",
+	[COLL_T3_FUNCTION] = "T3 does not have the function",
+};
+
+const char *const coll_t3_reason_names[COLL_T3_REASONS] = {
+	[COLL_T3_SHORT] = "short",
+	[COLL_T3_LONG] = "long",
+	[COLL_T3_TYPE] = "type",
+	[COLL_T3_OP] = "op",
+	[COLL_T3_PARTS] = "parts",
+	[COLL_T3_UNASKED] = "unasked",
+	[COLL_T3_COMMUNICATOR] = "communicator",
+	[COLL_T3_PLAN] = "plan",
+	[COLL_T3_EARLY] = "early",
+	[COLL_T3_FUNCTION] = "function",
 };
 
 static int stream = -1;

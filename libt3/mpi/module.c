@@ -94,6 +94,16 @@ mca_coll_base_module_t *coll_t3_comm_query(struct ompi_communicator_t *comm, int
 	m->super.coll_allgather = coll_t3_allgather;
 	m->super.coll_alltoall = coll_t3_alltoall;
 	m->super.coll_bcast = coll_t3_bcast;
+	m->super.coll_allgatherv = coll_t3_allgatherv;
+	m->super.coll_gather = coll_t3_gather;
+	m->super.coll_gatherv = coll_t3_gatherv;
+	m->super.coll_scatter = coll_t3_scatter;
+	m->super.coll_scatterv = coll_t3_scatterv;
+	m->super.coll_alltoallv = coll_t3_alltoallv;
+	m->super.coll_barrier = coll_t3_barrier;
+	m->super.coll_scan = coll_t3_scan;
+	m->super.coll_exscan = coll_t3_exscan;
+	m->super.coll_alltoallw = coll_t3_alltoallw;
 	*priority = coll_t3_params.priority;
 	return &m->super;
 }

@@ -22,21 +22,64 @@ const char *coll_t3_source(const struct coll_t3_pieces *p, uint32_t chunk, uint6
 	return in + coll_t3_offset(p, p->job->collective == T3_ALL_GATHER ? 0 : chunk);
 }
 
+/* Bytes that get another form at a time. */
+#define BLOCK 4096
+
+static int put_in_form(const struct coll_t3_pieces *p, uint64_t first, const char *src,
+		       uint64_t count)
+{
+	uint64_t block[BLOCK / sizeof(uint64_t)], now;
+	int ret = 0;
+
+	for (; !ret && count; first += now, count -= now) {
+		now = BLOCK / p->job->element < count ? BLOCK / p->job->element : count;
+		p->job->form->in(block, src, now);
+		ret = t3_plan_put(p->plan, first, block, now);
+		src += now * p->job->element;
+	}
+	return ret;
+}
+
 /* A put does not copy bound input. */
 int coll_t3_put(const struct coll_t3_pieces *p)
 {
 	uint64_t first, count;
 	uint32_t i, chunk;
+	const char *src;
 	int ret = 0;
 
 	for (i = 0; !ret && (chunk = t3_plan_order(p->plan, i)) != T3_PLAN_NO_CHUNK; i++) {
 		t3_plan_chunk(p->plan, chunk, &first, &count);
-		if (count)
-			ret = t3_plan_put(p->plan, first, coll_t3_source(p, chunk, first), count);
+		if (!count)
+			continue;
+		src = coll_t3_source(p, chunk, first);
+		ret = p->job->form ? put_in_form(p, first, src, count)
+				   : t3_plan_put(p->plan, first, src, count);
 		if (!ret && p->bound >> chunk & 1)
 			coll_t3_count_bytes(&coll_t3_counts.device_input, count * p->job->element);
 	}
 	return ret;
+}
+
+static void copy_out(const struct coll_t3_job *job, uint64_t to, const char *result, uint64_t bytes)
+{
+	char *at = (char *)job->out + to;
+
+	if (job->form && job->form->out)
+		job->form->out(at, result, bytes / job->element);
+	else
+		memcpy(at, result, bytes);
+}
+
+/* Of the range that is wanted, this piece has the bytes from `from` to `to`, or none. */
+static void take_wanted(const struct coll_t3_pieces *p, const char *result)
+{
+	uint64_t start = coll_t3_offset(p, 0), end = start + p->count * p->job->element;
+	uint64_t first = p->job->want_first, last = first + p->job->want_bytes;
+	uint64_t from = start > first ? start : first, to = end < last ? end : last;
+
+	if (from < to)
+		copy_out(p->job, from - first, result + (from - start), to - from);
 }
 
 int coll_t3_take(const struct coll_t3_pieces *p, bool may_wait)
@@ -46,11 +89,13 @@ int coll_t3_take(const struct coll_t3_pieces *p, bool may_wait)
 	const void *result;
 	int ret = t3_plan_result(p->plan, &result, &all);
 
-	if (ret || !p->job->out || (may_wait && coll_t3_take_by_device(p, all)))
+	if (ret || !p->job->out)
 		return ret;
-	for (at = part = 0; at < all; at += bytes, part++)
-		memcpy((char *)p->job->out + coll_t3_offset(p, part), (const char *)result + at,
-		       bytes);
+	if (p->job->want_bytes)
+		take_wanted(p, result);
+	else if (!may_wait || p->job->form || !coll_t3_take_by_device(p, all))
+		for (at = part = 0; at < all; at += bytes, part++)
+			copy_out(p->job, coll_t3_offset(p, part), (const char *)result + at, bytes);
 	return 0;
 }
 

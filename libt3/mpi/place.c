@@ -21,7 +21,7 @@ static bool input_place(const struct coll_t3_pieces *p, uint32_t chunk, struct c
 {
 	uint64_t first, count, bytes;
 
-	if (!is_long(p) || t3_plan_chunk(p->plan, chunk, &first, &count))
+	if (!is_long(p) || p->job->form || t3_plan_chunk(p->plan, chunk, &first, &count))
 		return false;
 	bytes = count * p->job->element;
 	return bytes && coll_t3_find(coll_t3_source(p, chunk, first), bytes, place) &&

@@ -6,18 +6,19 @@ bool coll_t3_reduce_job(coll_t3_module_t *m, enum coll_t3_call call, const void 
 			int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
 			struct coll_t3_job *job)
 {
+	enum coll_t3_reason why;
+
 	*job = (struct coll_t3_job){
 		.call = call,
 		.collective = T3_ALL_REDUCE,
 		.count = (uint64_t)count,
 		.in = sbuf == MPI_IN_PLACE ? rbuf : sbuf,
 		.out = rbuf,
+		.bytes = coll_t3_bytes(count, type),
 	};
-	if (coll_t3_reduction(type, op, &job->dtype, &job->op)) {
-		job->element = t3_dtype_bytes(job->dtype);
+	if (coll_t3_reduction(type, op, job, &why))
 		return true;
-	}
-	coll_t3_pass(m, call, "devices have no such type or operation");
+	coll_t3_pass(m, call, why, job->bytes);
 	return false;
 }
 
@@ -25,31 +26,47 @@ bool coll_t3_scatter_job(coll_t3_module_t *m, enum coll_t3_call call, const void
 			 int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
 			 struct coll_t3_job *job)
 {
-	if (count < 0) {
-		coll_t3_pass(m, call, "its parts are not equally long");
-		return false;
-	}
 	if (!coll_t3_reduce_job(m, call, sbuf, rbuf, count, type, op, job))
 		return false;
 	job->collective = T3_REDUCE_SCATTER;
+	job->bytes *= (uint64_t)ompi_comm_size(m->comm);
 	return true;
 }
 
-int coll_t3_equal_parts(const int *counts, int ranks)
+/* Devices have equal parts alone. Others are the ranges of an all-reduce that each rank wants. */
+bool coll_t3_scatter_parts_job(coll_t3_module_t *m, enum coll_t3_call call, const void *sbuf,
+			       void *rbuf, const int *counts, struct ompi_datatype_t *type,
+			       struct ompi_op_t *op, struct coll_t3_job *job)
 {
-	int i;
+	int rank = ompi_comm_rank(m->comm), ranks = ompi_comm_size(m->comm), i;
+	uint64_t all = 0, before = 0;
+	bool equal = true;
 
-	for (i = 1; i < ranks && counts[i] == counts[0]; i++)
-		;
-	return i == ranks ? counts[0] : -1;
+	for (i = 0; i < ranks; i++) {
+		equal &= counts[i] == counts[0];
+		all += (uint64_t)counts[i];
+		if (i < rank)
+			before = all;
+	}
+	if (equal)
+		return coll_t3_scatter_job(m, call, sbuf, rbuf, counts[0], type, op, job);
+	if (!coll_t3_reduce_job(m, call, sbuf, rbuf, counts[rank], type, op, job))
+		return false;
+	job->want_first = before * job->element;
+	job->want_bytes = job->bytes;
+	if (!job->want_bytes)
+		job->out = NULL;
+	job->count = all;
+	job->bytes = all * job->element;
+	return true;
 }
 
 /* Whether T3 has done the call, or failed; else the next component has to. */
-static bool was_run(coll_t3_module_t *m, const struct coll_t3_job *job, uint64_t elements, int *ret)
+static bool was_run(coll_t3_module_t *m, const struct coll_t3_job *job, int *ret)
 {
 	enum coll_t3_end end;
 
-	if (!coll_t3_takes(m, job->call, elements * job->element))
+	if (!coll_t3_takes(m, job->call, job->bytes))
 		return false;
 	end = coll_t3_run(m, job);
 	*ret = end == COLL_T3_DONE ? OMPI_SUCCESS : OMPI_ERROR;
@@ -65,7 +82,7 @@ int coll_t3_allreduce(const void *sbuf, void *rbuf, int count, struct ompi_datat
 	int ret;
 
 	if (coll_t3_reduce_job(m, COLL_T3_ALLREDUCE, sbuf, rbuf, count, type, op, &job) &&
-	    was_run(m, &job, job.count, &ret))
+	    was_run(m, &job, &ret))
 		return ret;
 	return m->next.allreduce(sbuf, rbuf, count, type, op, comm, m->next.allreduce_module);
 }
@@ -81,7 +98,7 @@ int coll_t3_reduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype
 	int ret;
 
 	if (coll_t3_reduce_job(m, COLL_T3_REDUCE, sbuf, out, count, type, op, &job) &&
-	    was_run(m, &job, job.count, &ret))
+	    was_run(m, &job, &ret))
 		return ret;
 	return m->next.reduce(sbuf, rbuf, count, type, op, root, comm, m->next.reduce_module);
 }
@@ -91,13 +108,12 @@ int coll_t3_reduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
 				 struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
 	coll_t3_module_t *m = (coll_t3_module_t *)module;
-	uint64_t ranks = (uint64_t)ompi_comm_size(comm);
 	struct coll_t3_job job;
 	int ret;
 
 	if (coll_t3_scatter_job(m, COLL_T3_REDUCE_SCATTER_BLOCK, sbuf, rbuf, rcount, type, op,
 				&job) &&
-	    was_run(m, &job, job.count * ranks, &ret))
+	    was_run(m, &job, &ret))
 		return ret;
 	return m->next.reduce_scatter_block(sbuf, rbuf, rcount, type, op, comm,
 					    m->next.reduce_scatter_block_module);
@@ -108,12 +124,12 @@ int coll_t3_reduce_scatter(const void *sbuf, void *rbuf, const int *rcounts,
 			   struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
 	coll_t3_module_t *m = (coll_t3_module_t *)module;
-	int ranks = ompi_comm_size(comm), ret;
 	struct coll_t3_job job;
+	int ret;
 
-	if (coll_t3_scatter_job(m, COLL_T3_REDUCE_SCATTER, sbuf, rbuf,
-				coll_t3_equal_parts(rcounts, ranks), type, op, &job) &&
-	    was_run(m, &job, job.count * (uint64_t)ranks, &ret))
+	if (coll_t3_scatter_parts_job(m, COLL_T3_REDUCE_SCATTER, sbuf, rbuf, rcounts, type, op,
+				      &job) &&
+	    was_run(m, &job, &ret))
 		return ret;
 	return m->next.reduce_scatter(sbuf, rbuf, rcounts, type, op, comm,
 				      m->next.reduce_scatter_module);

@@ -23,11 +23,12 @@ enum coll_t3_end coll_t3_break(coll_t3_module_t *m, enum coll_t3_call call, cons
 	return COLL_T3_FAILED;
 }
 
-void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, const char *why)
+void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, enum coll_t3_reason why,
+		  uint64_t bytes)
 {
-	coll_t3_count(&coll_t3_counts.passed_on[call]);
-	coll_t3_say(10, "%s on %s is passed on: %s", coll_t3_names[call], coll_t3_name(m->comm),
-		    why);
+	coll_t3_count_passed(call, why, bytes);
+	coll_t3_say(10, "%s on %s is passed on: %s (%llu bytes)", coll_t3_names[call],
+		    coll_t3_name(m->comm), coll_t3_reasons[why], (unsigned long long)bytes);
 }
 
 /*
@@ -49,17 +50,21 @@ static uint64_t threshold(enum coll_t3_call call)
 
 bool coll_t3_takes(coll_t3_module_t *m, enum coll_t3_call call, uint64_t bytes)
 {
-	const char *why = NULL;
+	enum coll_t3_reason why;
 
+	/* Such as the reduce and the broadcast that are basic's all-reduce. */
+	if (m->exchanges)
+		return false;
 	if (!bytes || bytes < threshold(call))
-		why = "it is below the threshold";
+		why = COLL_T3_SHORT;
 	else if (bytes > INT_MAX)
-		why = "it is over 2 GiB";
+		why = COLL_T3_LONG;
 	else if (!coll_t3_ready(m))
-		why = "the communicator is not T3's";
-	if (why)
-		coll_t3_pass(m, call, why);
-	return !why;
+		why = COLL_T3_COMMUNICATOR;
+	else
+		return true;
+	coll_t3_pass(m, call, why, bytes);
+	return false;
 }
 
 /* ---------------------------------------------------------------------- waiting */
@@ -127,7 +132,7 @@ enum coll_t3_end coll_t3_run(coll_t3_module_t *m, const struct coll_t3_job *job)
 	if (ret && !coll_t3_agreed(ret))
 		return coll_t3_break(m, job->call, t3_comm_error(m->t3));
 	if (ret) {
-		coll_t3_pass(m, job->call, "there is no plan for it");
+		coll_t3_pass(m, job->call, COLL_T3_PLAN, job->bytes);
 		return COLL_T3_PASS;
 	}
 	do
@@ -138,7 +143,7 @@ enum coll_t3_end coll_t3_run(coll_t3_module_t *m, const struct coll_t3_job *job)
 		return coll_t3_break(m, job->call,
 				     *t3_plan_error(p.plan) ? t3_plan_error(p.plan)
 							    : strerror(-ret));
-	coll_t3_count(&coll_t3_counts.by_t3[job->call]);
+	coll_t3_count_by_t3(job->call, job->bytes);
 	coll_t3_say(10, "%s on %s is done by T3", coll_t3_names[job->call], coll_t3_name(m->comm));
 	return COLL_T3_DONE;
 }

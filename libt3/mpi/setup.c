@@ -11,22 +11,29 @@
 
 int coll_t3_agree(coll_t3_module_t *m, int mine)
 {
-	int least;
+	int least, ret;
 
-	if (m->next.allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, m->comm,
-			      m->next.allreduce_module))
-		return -ECOMM;
-	return least;
+	m->exchanges = true;
+	ret = m->next.allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, m->comm,
+				m->next.allreduce_module);
+	m->exchanges = false;
+	return ret ? -ECOMM : least;
+}
+
+int coll_t3_exchange(coll_t3_module_t *m, const void *mine, void *all, size_t bytes)
+{
+	int ret;
+
+	m->exchanges = true;
+	ret = m->next.allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, m->comm,
+				m->next.allgather_module);
+	m->exchanges = false;
+	return ret ? -ECOMM : 0;
 }
 
 static int all_gather(void *ctx, const void *mine, void *all, size_t bytes)
 {
-	coll_t3_module_t *m = ctx;
-
-	if (m->next.allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, m->comm,
-			      m->next.allgather_module))
-		return -ECOMM;
-	return 0;
+	return coll_t3_exchange(ctx, mine, all, bytes);
 }
 
 /* own is this rank's error, or 0 when only another rank has one. */

@@ -18,82 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int rank, ranks;
-static MPI_Comm comm;
-static unsigned long checks, failures;
-
-static void fail(const char *what, const char *how)
-{
-	failures++;
-	fprintf(stderr, "rank %d of %d: %s: %s\n", rank, ranks, what, how);
-}
-
-static void expect(int good, const char *what, const char *how)
-{
-	checks++;
-	if (!good)
-		fail(what, how);
-}
-
-/* ---------------------------------------------------------------------- counters */
-
-#define CALLS 11
-
-static const char *const calls[CALLS] = { "allreduce",
-					  "reduce",
-					  "reduce_scatter",
-					  "reduce_scatter_block",
-					  "allgather",
-					  "alltoall",
-					  "bcast",
-					  "iallreduce",
-					  "ireduce",
-					  "ireduce_scatter",
-					  "ireduce_scatter_block" };
-static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handles[CALLS];
-
-/* A handle counts from its own begin on. Without the component there are none. */
-static void open_counters(void)
-{
-	char name[80];
-	int i, index, count;
-
-	MPI_T_init_thread(MPI_THREAD_SINGLE, &count);
-	MPI_T_pvar_session_create(&session);
-	for (i = 0; i < CALLS; i++) {
-		handles[i] = MPI_T_PVAR_HANDLE_NULL;
-		snprintf(name, sizeof(name), "coll_t3_t3_%s", calls[i]);
-		if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS)
-			MPI_T_pvar_handle_alloc(session, index, NULL, &handles[i], &count);
-	}
-}
-
-/* How many of these calls T3 has done. */
-static unsigned long long done_by_t3(const char *call)
-{
-	unsigned long long value = 0;
-	int i;
-
-	for (i = 0; strcmp(calls[i], call); i++)
-		;
-	if (handles[i] != MPI_T_PVAR_HANDLE_NULL)
-		MPI_T_pvar_read(session, handles[i], &value);
-	return value;
-}
-
-static int by_t3 = 1; /* 1: those that can be must be, 0: none may be, -1: anyone */
-
-/* Expect that T3 has done `wanted` more calls since `before`. */
-static void expect_t3(const char *call, unsigned long long before, int wanted)
-{
-	unsigned long long done = done_by_t3(call) - before;
-
-	if (by_t3 >= 0)
-		expect(done == (unsigned long long)(by_t3 ? wanted : 0), call,
-		       done ? "T3 did a call that it should have passed on"
-			    : "T3 did not do a call that it can do");
-}
+#include "checks/checks.h"
 
 /* ---------------------------------------------------------------------- data */
 
@@ -111,14 +36,6 @@ struct op {
 	MPI_Op op;
 	char code;
 };
-
-/* A value of a rank: both signs, wide enough to overflow integer sums. */
-static int64_t raw(int of, uint64_t i)
-{
-	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull ^ (uint64_t)(of + 1) * 0xd1b54a32d192ed03ull;
-
-	return (int32_t)(x >> 24);
-}
 
 static size_t bytes_of(enum kind kind)
 {
@@ -245,27 +162,6 @@ static int all_right(const void *got, enum kind kind, char code, uint64_t from, 
 	return 1;
 }
 
-static int untouched(const unsigned char *buf, size_t bytes)
-{
-	size_t i;
-
-	for (i = 0; i < bytes && buf[i] == 0xa5; i++)
-		;
-	return i == bytes;
-}
-
-#define GUARD 64
-
-static void *buffer(size_t bytes)
-{
-	unsigned char *buf = malloc(bytes + GUARD);
-
-	if (!buf)
-		MPI_Abort(MPI_COMM_WORLD, 2);
-	memset(buf, 0xa5, bytes + GUARD);
-	return buf;
-}
-
 /* ---------------------------------------------------------------------- reductions */
 
 /* One reduction of `total` elements, which a device can or cannot do. */
@@ -327,23 +223,23 @@ static void do_reduce_scatter_block(const struct task *t, void *in, void *out)
 	expect_t3("reduce_scatter_block", before, t->can);
 }
 
-static void do_reduce_scatter(const struct task *t, void *in, void *out, int uneven)
+/* The first part gives that many of its elements to the last one. */
+static void do_reduce_scatter(const struct task *t, void *in, void *out, int given)
 {
-	unsigned long long before = done_by_t3("reduce_scatter");
+	unsigned long long before = done_by_t3("reduce_scatter"), bytes = counted("t3_bytes");
 	uint64_t part = t->total / (uint64_t)ranks, from_element;
 	const void *from = input(t, in, out);
 	int counts[32], i;
 
 	for (i = 0; i < ranks; i++)
 		counts[i] = (int)part;
-	if (uneven) {
-		counts[0] -= 1;
-		counts[ranks - 1] += 1;
-	}
-	from_element = (uint64_t)rank * part - (uneven && rank ? 1 : 0);
+	counts[0] -= given;
+	counts[ranks - 1] += given;
+	from_element = (uint64_t)rank * part - (uint64_t)(rank ? given : 0);
 	MPI_Reduce_scatter(from, out, counts, t->type->type, t->op->op, comm);
 	check_result(t, out, from_element, (uint64_t)counts[rank]);
-	expect_t3("reduce_scatter", before, t->can && !uneven);
+	expect_t3("reduce_scatter", before, t->can);
+	expect_counted("t3_bytes", bytes, t->can ? t->total * t->type->bytes : 0);
 }
 
 /* ---------------------------------------------------------------------- not blocking */
@@ -427,6 +323,7 @@ static void reductions(const struct type *type, const struct op *op, uint64_t to
 		do_reduce_scatter_block(&t, in, out);
 		do_reduce_scatter(&t, in, out, 0);
 		do_reduce_scatter(&t, in, out, 1);
+		do_reduce_scatter(&t, in, out, (int)t.total / ranks);
 		memset((char *)out + t.total * type->bytes, 0xa5, GUARD);
 	}
 	free(in);
@@ -616,7 +513,10 @@ static void last(void *in, void *inout, int *count, MPI_Datatype *type)
 static void other_ops(uint64_t total)
 {
 	unsigned long long before = done_by_t3("allreduce");
+	unsigned long long ops_before = counted("why_op"), types = counted("why_type");
+	unsigned long long functions = counted("why_function");
 	int32_t *in = buffer(total * 4), *out = buffer(total * 4);
+	void *complex_in = buffer(total * 4), *complex_out = buffer(total * 4);
 	uint64_t i, good = 0;
 	MPI_Op own;
 
@@ -628,10 +528,17 @@ static void other_ops(uint64_t total)
 		good += out[i] == (int)i || out[i] == ranks - 1 + (int)i;
 	expect(good == total, "an operation of the program's", "wrong result");
 	MPI_Op_free(&own);
-	MPI_Allreduce(in, out, (int)total, MPI_INT, MPI_LOR, comm);
-	expect(out[1] == 1, "MPI_LOR", "wrong result");
 	MPI_Allreduce(in, out, 0, MPI_INT, MPI_SUM, comm);
 	expect_t3("allreduce", before, 0);
+	expect_counted("why_op", ops_before, 1);
+	MPI_Allreduce(complex_in, complex_out, (int)total / 2, MPI_C_FLOAT_COMPLEX, MPI_SUM, comm);
+	expect_counted("why_type", types, 1);
+	MPI_Scan(in, out, (int)total, MPI_INT, MPI_SUM, comm);
+	MPI_Exscan(in, out, (int)total, MPI_INT, MPI_SUM, comm);
+	MPI_Barrier(comm);
+	expect_counted("why_function", functions, 3);
+	free(complex_in);
+	free(complex_out);
 	free(in);
 	free(out);
 }
@@ -673,14 +580,6 @@ static void types_and_ops(uint64_t total)
 }
 
 static const struct type floats = { "MPI_FLOAT", MPI_FLOAT, F32, 4 };
-
-/* Take another communicator for all that follows. */
-static void use(MPI_Comm other)
-{
-	comm = other;
-	MPI_Comm_rank(comm, &rank);
-	MPI_Comm_size(comm, &ranks);
-}
 
 /* A communicator of all ranks in the other order, and communicators that come and go. */
 static void other_orders(void)
@@ -834,20 +733,5 @@ static void run_all(void)
 
 int main(int argc, char **argv)
 {
-	unsigned long mine[2], all[2];
-
-	MPI_Init(&argc, &argv);
-	open_counters();
-	if (argc > 1)
-		by_t3 = !strcmp(argv[1], "t3") ? 1 : !strcmp(argv[1], "next") ? 0 : -1;
-	use(MPI_COMM_WORLD);
-	run_all();
-	mine[0] = checks;
-	mine[1] = failures;
-	MPI_Reduce(mine, all, 2, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
-	if (rank == 0)
-		printf("%lu checks on %d ranks, %lu failed\n", all[0], ranks, all[1]);
-	MPI_T_finalize();
-	MPI_Finalize();
-	return failures ? 1 : 0;
+	return run_checks(argc, argv, run_all);
 }

@@ -24,6 +24,8 @@ static struct side first, second;
 static MPI_Comm without;
 static int ranks;
 
+#define RANKS_MAX 1024
+
 static void allreduce(const struct side *s, int count)
 {
 	MPI_Allreduce(s->in, s->out, count, MPI_FLOAT, MPI_SUM, s->comm);
@@ -54,6 +56,66 @@ static void bcast(const struct side *s, int count)
 	MPI_Bcast(s->in, count, MPI_FLOAT, 0, s->comm);
 }
 
+static void gather(const struct side *s, int count)
+{
+	MPI_Gather(s->in, count / ranks, MPI_FLOAT, s->out, count / ranks, MPI_FLOAT, 0, s->comm);
+}
+
+static void scatter(const struct side *s, int count)
+{
+	MPI_Scatter(s->in, count / ranks, MPI_FLOAT, s->out, count / ranks, MPI_FLOAT, 0, s->comm);
+}
+
+/* Equal parts, so that the difference to functions without a v is that ranks do not know it. */
+static void set_parts(int counts[RANKS_MAX], int places[RANKS_MAX], int count)
+{
+	int r;
+
+	for (r = 0; r < ranks; r++) {
+		counts[r] = count / ranks;
+		places[r] = r * counts[r];
+	}
+}
+
+static void allgatherv(const struct side *s, int count)
+{
+	int counts[RANKS_MAX], places[RANKS_MAX];
+
+	set_parts(counts, places, count);
+	MPI_Allgatherv(s->in, counts[0], MPI_FLOAT, s->out, counts, places, MPI_FLOAT, s->comm);
+}
+
+static void gatherv(const struct side *s, int count)
+{
+	int counts[RANKS_MAX], places[RANKS_MAX];
+
+	set_parts(counts, places, count);
+	MPI_Gatherv(s->in, counts[0], MPI_FLOAT, s->out, counts, places, MPI_FLOAT, 0, s->comm);
+}
+
+static void scatterv(const struct side *s, int count)
+{
+	int counts[RANKS_MAX], places[RANKS_MAX];
+
+	set_parts(counts, places, count);
+	MPI_Scatterv(s->in, counts, places, MPI_FLOAT, s->out, counts[0], MPI_FLOAT, 0, s->comm);
+}
+
+static void alltoallv(const struct side *s, int count)
+{
+	int counts[RANKS_MAX], places[RANKS_MAX];
+
+	set_parts(counts, places, count);
+	MPI_Alltoallv(s->in, counts, places, MPI_FLOAT, s->out, counts, places, MPI_FLOAT, s->comm);
+}
+
+/* T3 has none: both columns are Open MPI's. */
+static void barrier(const struct side *s, int count)
+{
+	(void)count;
+	MPI_Barrier(s->comm);
+}
+
 static const struct call {
 	const char *name;
 	void (*run)(const struct side *s, int count);
@@ -64,6 +126,13 @@ static const struct call {
 	{ "allgather", allgather },
 	{ "alltoall", alltoall },
 	{ "bcast", bcast },
+	{ "gather", gather },
+	{ "scatter", scatter },
+	{ "allgatherv", allgatherv },
+	{ "gatherv", gatherv },
+	{ "scatterv", scatterv },
+	{ "alltoallv", alltoallv },
+	{ "barrier", barrier },
 };
 
 static const struct call *find(const char *name)
@@ -75,7 +144,8 @@ static const struct call *find(const char *name)
 			return &calls[i];
 	fprintf(stderr,
 		"mpi_speed: '%s' is no call: allreduce, reduce, reduce_scatter_block, allgather, "
-		"alltoall or bcast\n",
+		"alltoall, bcast, gather, scatter, allgatherv, gatherv, scatterv, alltoallv or "
+		"barrier\n",
 		name);
 	exit(2);
 }
@@ -194,6 +264,8 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	if (ranks > RANKS_MAX)
+		MPI_Abort(MPI_COMM_WORLD, 2);
 	make_sides((size_t)to, alloc);
 	if (!rank)
 		printf("%-20s %10s %12s %12s %8s\n", "call", "bytes", alloc ? "alloc us" : "t3 us",
