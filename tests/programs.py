@@ -9,6 +9,7 @@ All run in one VM whose root is this machine's. Results are compared, and the co
 who has done the work. T3_MPI4PY is a folder with mpi4py's tests; default: Debian's source package.
 """
 
+import collections
 import os
 import pathlib
 import re
@@ -31,7 +32,8 @@ SCALAPACK_TESTS = "/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests"
 SECONDS, LONG_SECONDS = 800, 2400  # on a busy host
 MPI4PY_SECONDS = 5400
 
-CALLS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather", "alltoall", "bcast")
+CALLS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather", "alltoall", "bcast",
+         "allgatherv", "gather", "gatherv", "scatter", "scatterv", "alltoallv")
 RUN = "mpirun -n 4 --mca coll_t3_verbose 1"
 SMALL = " ".join(f"--mca coll_t3_{call}_min 0" for call in CALLS)  # all messages are T3's
 OFF = "--mca coll ^t3"
@@ -39,6 +41,7 @@ OFF = "--mca coll ^t3"
 # What runs: (name, command). All of it is in the working directory, in memory.
 COMMANDS = {
     "lammps": f"{RUN} {SMALL} lmp -in melt.lammps -log none",
+    "lammps-usual": f"{RUN} lmp -in melt.lammps -log none",
     "lammps-off": f"{RUN} {OFF} lmp -in melt.lammps -log none",
     "fit": f"{RUN} /usr/bin/python3 fit.py",
     "fit-off": f"{RUN} {OFF} /usr/bin/python3 fit.py",
@@ -51,12 +54,15 @@ LONG_COMMANDS = {
     "blacs": f"{RUN} {SMALL} {BLACS}",
     "blacs-off": f"{RUN} {OFF} {BLACS}",
     "lu": f"{RUN} {SMALL} {LU}",
+    "lu-usual": f"{RUN} {LU}",
     "lu-off": f"{RUN} {OFF} {LU}",
     "pblas": f"{RUN} {SMALL} {PBLAS}",
     "pblas-off": f"{RUN} {OFF} {PBLAS}",
     "grid": f"{RUN} {SMALL} /usr/bin/python3 grid.py",
+    "grid-usual": f"{RUN} /usr/bin/python3 grid.py",
     "grid-off": f"{RUN} {OFF} /usr/bin/python3 grid.py",
     "hpcc": f"rm -f hpccoutf.txt; {RUN} hpcc; cat hpccoutf.txt",
+    "hpcc-small": f"rm -f hpccoutf.txt; {RUN} {SMALL} hpcc; cat hpccoutf.txt",
     "hpcc-off": f"rm -f hpccoutf.txt; {RUN} {OFF} hpcc; cat hpccoutf.txt",
 }
 # A rank's report is a file of its own, as mpirun would mix them. Tests that start more processes want
@@ -126,6 +132,21 @@ def by_t3(text, ranks=4):
     counts = re.findall(r"coll:t3: (\d+) calls by T3", text)
     must(len(counts) == ranks and len(set(counts)) == 1, text)
     return int(counts[0])
+
+
+def coverage(text):
+    """What T3 did of all calls that the component saw, on all ranks together, and why not the others."""
+    done, passed = map(sum, zip(*(map(int, pair) for pair in
+                                  re.findall(r"coll:t3: (\d+) calls by T3.*, (\d+) passed on", text))))
+    own, other = map(sum, zip(*(map(int, pair) for pair in
+                                re.findall(r"coll:t3: bytes of calls: (\d+) by T3, (\d+) passed on", text))))
+    reasons = collections.Counter()
+    for call, calls, number, why in re.findall(r"coll:t3: (\w+) passed on: (\d+) calls of (\d+) bytes: (.*?)\r?$", text,
+                                               re.M):
+        reasons[f"{call}: {why}", "calls"] += int(calls)
+        reasons[f"{call}: {why}", "bytes"] += int(number)
+    why = "; ".join(f"{name} {number}" for (name, what), number in sorted(reasons.items()) if what == "calls")
+    return f"{done} of {done + passed} calls, {own} of {own + other} bytes by T3. Passed on: {why}"
 
 
 def without_t3(text):
@@ -274,6 +295,9 @@ def main():
     alone = [mpi4py_passes_its_own_tests] if whole else []
     print(f"1..{len(tests + alone)}", flush=True)
     outputs = run(commands, seconds)
+    for name, (_, text) in outputs.items():
+        if "calls by T3" in text:
+            print(f"# {name}: {coverage(text)}")
     verdicts = [verdict(test, outputs) for test in tests] + [verdict(test) for test in alone]
     for number, (test, (begin, end)) in enumerate(zip(tests + alone, verdicts), 1):
         print(f"{begin} {number} - {test.__name__}{end}")
