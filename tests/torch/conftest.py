@@ -10,9 +10,11 @@ import os
 import sys
 
 import pytest
+import torch
 from ranks import Ranks
 
 WATCHDOG = 300
+torch.set_num_threads(1)  # as the ranks have it, which are forked from this process
 
 
 def pytest_runtest_setup():
@@ -21,7 +23,7 @@ def pytest_runtest_setup():
 
 def pytest_terminal_summary(terminalreporter):
     """A line of TAP for each test, and the plan."""
-    where = "here" if not is_in_vm() else "vm"
+    where = ("here" if not is_in_vm() else "old" if "T3_TORCH_OLD" in os.environ else "vm")
     number = 0
     for outcome, verdict in (("passed", "ok"), ("failed", "not ok"), ("error", "not ok"),
                              ("skipped", "ok")):
@@ -41,6 +43,12 @@ def is_in_vm():
 @pytest.fixture
 def has_device():
     return is_in_vm()
+
+
+@pytest.fixture
+def is_old():
+    """Whether the devices lack what their first version lacked."""
+    return "T3_TORCH_OLD" in os.environ
 
 
 @pytest.fixture(scope="module")

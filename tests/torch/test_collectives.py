@@ -147,17 +147,142 @@ def test_sums_of_floats_have_the_same_bits_at_all_ranks(crew):
     assert all(result == results[0] for result in results)
 
 
-def in_rank_order(rank, ranks, _directory):
-    """What the devices cannot add is added in the order of the ranks."""
-    rows = [torch.randn(999, generator=torch.Generator().manual_seed(peer), dtype=torch.float32)
-            for peer in range(ranks)]
+def random_rows(dtype, count, ranks=RANKS):
+    """What each rank has: of different sizes, so that each order of a sum has bits of its own."""
+    return [(torch.randn(count, generator=torch.Generator().manual_seed(peer)) * 10.0 ** (peer % 3))
+            .to(dtype) for peer in range(ranks)]
+
+
+def in_rank_order(rows, op="SUM"):
+    """((x0 op x1) op x2) op x3, rounded to the type after each step."""
+    total = rows[0]
+    for row in rows[1:]:
+        if row.dtype in (torch.float16, torch.bfloat16):
+            pair = total.float(), row.float()
+        else:
+            pair = total, row
+        total = (pair[0] * pair[1] if op == "PRODUCT" else pair[0] + pair[1]).to(row.dtype)
+    return total / len(rows) if op == "AVG" else total
+
+
+def of_the_group(tensor, op):
+    """torch.distributed itself takes sums alone of complex numbers."""
+    options = dist.AllreduceOptions()
+    options.reduceOp = op
+    dist.distributed_c10d._get_default_group().allreduce([tensor], options).wait()
+
+
+def complex_numbers(rank, _ranks, _directory):
+    rows = [torch.complex(one, one.flip(0)) for one in random_rows(torch.float32, 999)]
+    data = rows[rank].clone()
+    of_the_group(data, dist.ReduceOp.PRODUCT)  # no device has it
+    assert torch.allclose(data, rows[0] * rows[1] * rows[2] * rows[3])
+    data = rows[rank].clone()
+    dist.all_reduce(data)
+    assert torch.allclose(data, sum(rows), rtol=1e-5, atol=1e-5)
+    data = torch.complex(torch.full((3,), 1.0), torch.full((3,), float(rank)))
+    of_the_group(data.conj(), dist.ReduceOp.SUM)  # a view, whose memory has the other sign
+    same(data, torch.complex(torch.full((3,), 4.0), torch.full((3,), 6.0)))
+    dist.all_reduce(data.conj().imag, dist.ReduceOp.MIN)
+    same(data, torch.complex(torch.full((3,), 4.0), torch.full((3,), 6.0)))
+
+
+def test_complex_numbers(crew):
+    crew.run(complex_numbers)
+
+
+def by_the_processor(rank, _ranks, _directory):
+    rows = random_rows(torch.float32, 999)
     data = rows[rank].clone()
     dist.all_reduce(data, dist.ReduceOp.PRODUCT)
-    same(data, rows[0] * rows[1] * rows[2] * rows[3])
+    same(data, in_rank_order(rows, "PRODUCT"))
 
 
-def test_the_processor_reduces_in_the_order_of_ranks(crew):
-    crew.run(in_rank_order)
+def test_the_processor_reduces_in_the_order_of_ranks(crew, has_device, is_old):
+    if is_old or not has_device:
+        crew.run(by_the_processor)
+
+
+def deterministic(rank, ranks, _directory, has_device):
+    """Bits of the order of ranks, whatever the size; and other bits without the mode."""
+    others = 0
+    for dtype, op in itertools.product(FLOATS, ("SUM", "AVG", "PRODUCT")):
+        reduce_op = getattr(dist.ReduceOp, op)
+        for count in (1, COUNT, 1000, 300001 if op == "SUM" else 4096):
+            rows = random_rows(dtype, count)
+            right = in_rank_order(rows, op)
+            torch.use_deterministic_algorithms(True)
+            data = rows[rank].clone()
+            dist.all_reduce(data, reduce_op)
+            same(data.view(torch.uint8), right.view(torch.uint8))
+            data = [row.clone() for row in rows[rank].split(max(1, count // 3))]
+            dist.distributed_c10d._get_default_group().allreduce_coalesced(
+                data, coalesced_options(reduce_op)).wait()
+            same(torch.cat(data).view(torch.uint8), right.view(torch.uint8))
+            whole = torch.cat([rows[rank].roll(peer) for peer in range(ranks)])
+            out = torch.empty(count, dtype=dtype)
+            dist.reduce_scatter_tensor(out, whole, reduce_op)
+            same(out.view(torch.uint8), right.roll(rank).view(torch.uint8))
+            torch.use_deterministic_algorithms(False)
+            data = rows[rank].clone()
+            dist.all_reduce(data, reduce_op)
+            others += not torch.equal(data.view(torch.uint8), right.view(torch.uint8))
+    assert bool(others) == has_device
+
+
+def coalesced_options(op):
+    options = dist.AllreduceCoalescedOptions()
+    options.reduceOp = op
+    return options
+
+
+def test_deterministic_algorithms_sum_in_the_order_of_ranks(crew, has_device):
+    crew.run(deterministic, has_device)
+
+
+def switched(rank, _ranks, _directory):
+    """The mode is that of the call, also when it runs later."""
+    rows = random_rows(torch.float32, 5000)
+    data = [rows[rank].clone() for _ in range(20)]
+    works = []
+    for place, one in enumerate(data):
+        torch.use_deterministic_algorithms(place % 2 == 0)
+        works.append(dist.all_reduce(one, async_op=True))
+    torch.use_deterministic_algorithms(rank == 2)
+    for work in works:
+        work.wait()
+    torch.use_deterministic_algorithms(False)
+    right = in_rank_order(rows)
+    assert all(torch.equal(one, right) for one in data[::2])
+    assert all(torch.equal(one, data[1]) for one in data[1::2])
+
+
+def test_the_mode_of_a_call_is_that_of_its_submission(crew):
+    crew.run(switched)
+
+
+def whole_range(rank, ranks, _directory):
+    """Numbers that no other type holds: 64 bits, signed and not, and fractions of float64."""
+    data = torch.tensor([2**62 + rank, -2**62 - rank, -1 - rank])
+    dist.all_reduce(data, dist.ReduceOp.MAX)
+    same(data, torch.tensor([2**62 + ranks - 1, -2**62, -1]))
+    data = torch.tensor([1 + rank * 2.0**-52, 1e300], dtype=torch.float64)
+    dist.all_reduce(data, dist.ReduceOp.MAX)
+    same(data, torch.tensor([1 + 3 * 2.0**-52, 1e300], dtype=torch.float64))
+    for dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
+        data = torch.tensor([~(1 << rank), -1 << rank], dtype=dtype)
+        dist.all_reduce(data, dist.ReduceOp.BAND)
+        same(data, torch.tensor([~15, -8], dtype=dtype))
+        data = torch.tensor([-3], dtype=dtype)
+        dist.all_reduce(data, dist.ReduceOp.PRODUCT)
+        same(data, torch.tensor([81], dtype=dtype))
+    data = torch.tensor([200 + rank], dtype=torch.uint8)
+    dist.all_reduce(data, dist.ReduceOp.MIN)
+    same(data, torch.tensor([200], dtype=torch.uint8))
+
+
+def test_the_whole_range_of_each_type(crew):
+    crew.run(whole_range)
 
 
 def refused(_rank, _ranks, _directory):
@@ -354,16 +479,22 @@ def counted(_rank, _ranks, _directory):
     t3.torch.reset_counts()
     dist.all_reduce(torch.ones(8))
     dist.all_reduce(torch.ones(8, dtype=torch.int8))
+    dist.all_reduce(torch.ones(8, dtype=torch.int16))
     dist.all_reduce(torch.ones(8, dtype=torch.int64), dist.ReduceOp.PRODUCT)
+    dist.all_reduce(torch.ones(8, dtype=torch.float64))
+    dist.all_reduce(torch.ones(8, dtype=torch.bool), dist.ReduceOp.BXOR)
+    of_the_group(torch.ones(8, dtype=torch.complex64), dist.ReduceOp.PRODUCT)
     dist.broadcast(torch.ones(8, dtype=torch.float64), 0)
     dist.barrier()
     return t3.torch.counts()
 
 
-def test_counts_say_which_way_each_call_went(crew, has_device):
-    way = (lambda name: name) if has_device else lambda _name: "gloo"
-    expected = {"all_reduce": {}, "broadcast": {way("device"): 1}, "barrier": {way("device"): 1}}
-    for name in ("device", "converted", "combined"):
-        ways = expected["all_reduce"]
-        ways[way(name)] = ways.get(way(name), 0) + 1
+def test_counts_say_which_way_each_call_went(crew, has_device, is_old):
+    if not has_device:
+        ways, moves_by = {"gloo": 7}, "gloo"
+    elif is_old:
+        ways, moves_by = {"device": 1, "converted": 2, "combined": 4}, "device"
+    else:
+        ways, moves_by = {"device": 5, "converted": 1, "combined": 1}, "device"
+    expected = {"all_reduce": ways, "broadcast": {moves_by: 1}, "barrier": {moves_by: 1}}
     assert crew.run(counted) == [expected] * RANKS

@@ -9,7 +9,9 @@ import torch
 import torch.distributed as dist
 
 import t3.torch
-from t3.torch import launcher, opening, reduction, versions
+from t3 import Feature
+from t3.torch import device, launcher, opening, reduction, versions
+from t3.torch.group import common_features
 
 
 def test_without_torch_the_import_says_what_to_install():
@@ -77,22 +79,58 @@ def test_the_device_of_a_rank_is_chosen_by_the_environment():
         opening.index_of({"T3_TORCH_DEVICE": "0,1", "RANK": "2"})
 
 
-def test_each_reduction_has_a_way():
-    """As a device of float32 and int32 has them."""
-    def reduces(dtype, op):
-        return dtype in (torch.float32, torch.int32) and op in ("add", "min", "max")
+def way_of(features, dtype, op):
+    return reduction.choose(lambda kind, device_op: device.reduces(features, kind, device_op),
+                            dtype, op)[:3]
 
-    def way(dtype, op):
-        return reduction.choose(reduces, dtype, op)
 
-    assert way(torch.float32, "AVG") == ("device", torch.float32, "add")
-    assert way(torch.int8, "MIN") == ("converted", torch.int32, "min")
-    assert way(torch.bool, "SUM") == ("converted", torch.int32, "max")
-    assert way(torch.bool, "PRODUCT") == ("converted", torch.int32, "min")
-    assert way(torch.bool, "BXOR") == ("combined", torch.bool, "")
-    assert way(torch.uint8, "BAND") == ("combined", torch.uint8, "")
-    assert way(torch.float64, "SUM") == ("combined", torch.float64, "")
-    assert way(torch.float32, "PRODUCT") == ("combined", torch.float32, "")
+OLD = Feature.STAGING | Feature.MINMAX | Feature.BYTES
+ALL = OLD | Feature.TYPES | Feature.BYTE_OPS | Feature.BITWISE | Feature.PRODUCT
+
+
+@pytest.mark.parametrize("dtype, op, all_have, old_have", [
+    (torch.float32, "AVG", ("device", torch.float32, "add"), ("device", torch.float32, "add")),
+    (torch.float64, "SUM", ("device", torch.float64, "add"), ("combined", torch.float64, "")),
+    (torch.int64, "MIN", ("device", torch.int64, "min"), ("combined", torch.int64, "")),
+    (torch.bfloat16, "PRODUCT", ("device", torch.bfloat16, "mul"),
+     ("combined", torch.bfloat16, "")),
+    (torch.int8, "MIN", ("device", torch.int8, "min"), ("converted", torch.int32, "min")),
+    (torch.int8, "PRODUCT", ("device", torch.int8, "mul"), ("combined", torch.int8, "")),
+    (torch.uint8, "BAND", ("device", torch.uint8, "and"), ("combined", torch.uint8, "")),
+    (torch.int16, "SUM", ("converted", torch.int32, "add"), ("converted", torch.int32, "add")),
+    (torch.int16, "BXOR", ("device", torch.uint8, "xor"), ("combined", torch.int16, "")),
+    (torch.int64, "BOR", ("device", torch.int64, "or"), ("combined", torch.int64, "")),
+    (torch.bool, "SUM", ("device", torch.uint8, "or"), ("converted", torch.int32, "max")),
+    (torch.bool, "PRODUCT", ("device", torch.uint8, "and"), ("converted", torch.int32, "min")),
+    (torch.bool, "BXOR", ("device", torch.uint8, "xor"), ("combined", torch.bool, "")),
+    (torch.complex64, "AVG", ("device", torch.float32, "add"), ("device", torch.float32, "add")),
+    (torch.complex128, "SUM", ("device", torch.float64, "add"),
+     ("combined", torch.complex128, "")),
+    (torch.complex64, "PRODUCT", ("combined", torch.complex64, ""),
+     ("combined", torch.complex64, "")),
+])
+def test_a_reduction_goes_by_what_the_device_has(dtype, op, all_have, old_have):
+    assert way_of(ALL, dtype, op) == all_have
+    assert way_of(OLD, dtype, op) == old_have
+
+
+def test_each_missing_feature_has_another_way():
+    assert way_of(ALL & ~Feature.TYPES, torch.int64, "SUM") == ("combined", torch.int64, "")
+    assert way_of(ALL & ~Feature.BYTE_OPS, torch.uint8, "BAND") == ("converted", torch.int32, "and")
+    assert way_of(ALL & ~Feature.BITWISE, torch.bool, "BOR") == ("device", torch.uint8, "max")
+    assert way_of(ALL & ~Feature.BITWISE, torch.int32, "BAND") == ("combined", torch.int32, "")
+    assert way_of(ALL & ~Feature.PRODUCT, torch.float32, "PRODUCT") == ("combined", torch.float32,
+                                                                        "")
+    assert way_of(ALL & ~Feature.MINMAX, torch.float32, "MAX") == ("combined", torch.float32, "")
+
+
+def test_a_group_does_what_all_its_devices_can():
+    assert common_features(["device 0x7", "device 0x6", "device 0xe"], 0) == 6
+    assert common_features(["none", "none"], 1) is None
+    with pytest.raises(RuntimeError, match="^T3 says so$"):
+        common_features(["device 0x7", "T3 says so"], 0)
+    with pytest.raises(RuntimeError, match="none at rank 1 and not at rank 0"):
+        common_features(["device 0x7", "none"], 0)
 
 
 def test_names_of_operations_are_torchs():

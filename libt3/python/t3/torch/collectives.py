@@ -36,7 +36,8 @@ class Flat:
             self.data = tensor.clone(memory_format=torch.contiguous_format).view(-1)
         else:
             self.whole = tensor.data  # without autograd: that is the caller's
-            self.data = self.whole.contiguous().view(-1)
+            plain = self.whole.resolve_conj().resolve_neg()  # these mark a view, without a copy
+            self.data = plain.contiguous().view(-1)
 
     def store(self) -> None:
         """Write the flat values to the caller's tensor, if they are a copy."""
@@ -79,9 +80,14 @@ class Collectives:
         self._first, self._spare = mover, spare
         self._mover = mover
         self._way = counts.DEVICE
+        self._in_rank_order = False
 
-    def run(self, name: str, call: Callable[[], Any]) -> Any:
-        """call() of a method below, counted as `name`. All ranks take the spare mover alike."""
+    def run(self, name: str, call: Callable[[], Any], in_rank_order: bool = False) -> Any:
+        """call() of a method below, counted as `name`. All ranks take the spare mover alike.
+
+        With in_rank_order each sum and product of floats is ((x0 + x1) + x2) and so on.
+        """
+        self._in_rank_order = in_rank_order
         self._take(self._first)
         try:
             result = call()
@@ -152,14 +158,16 @@ class Collectives:
         way = self._choose(source.dtype, op)
         if not source.numel():
             return
+        total = target
         if not way.device_op:
             total = self._combine_all(source, op)
-        elif way.dtype == source.dtype:
-            self._mover.all_reduce(source, target, way.device_op)
-            total = target
-        else:
+        elif way.is_converted:
             total = source.to(way.dtype)
             self._mover.all_reduce(total, total, way.device_op)
+        else:
+            self._mover.all_reduce(source.view(way.dtype),
+                                   None if target is None else target.view(way.dtype),
+                                   way.device_op, self._in_rank_order)
         if target is not None and total is not None:
             total = reduction.finish(total, op, self.ranks)
             if total is not target:
@@ -184,14 +192,15 @@ class Collectives:
         way = self._choose(source.dtype, op)
         if not source.numel():
             return
+        total = target
         if not way.device_op:
             total = self._combine(source, op)
-        elif way.dtype == source.dtype:
-            self._mover.reduce_scatter(source, target, way.device_op)
-            total = target
-        else:
+        elif way.is_converted:
             total = target.new_empty(target.shape, dtype=way.dtype)
             self._mover.reduce_scatter(source.to(way.dtype), total, way.device_op)
+        else:
+            self._mover.reduce_scatter(source.view(way.dtype), target.view(way.dtype),
+                                       way.device_op, self._in_rank_order)
         total = reduction.finish(total, op, self.ranks)
         if total is not target:
             target.copy_(total)

@@ -18,16 +18,36 @@ import torch
 import t3
 from t3 import _waits, errors
 from t3._library import ffi, lib, string
-from t3._names import Collective, Dtype, Progress
+from t3._names import Collective, Dtype, Feature, Progress
 from t3.torch.errors import Aborted, NoWay
 
 PIECE = 1 << 20  # bytes of the largest plan
 PLANS = 6
-# Element types that the devices add and compare.
-REDUCED = {torch.float32: Dtype.F32, torch.float16: Dtype.F16, torch.bfloat16: Dtype.BF16,
-           torch.int32: Dtype.I32}
+# Element types of the devices. The second is what a device needs for a reduction of it.
+REDUCED = {torch.float32: (Dtype.F32, Feature(0)), torch.float16: (Dtype.F16, Feature(0)),
+           torch.bfloat16: (Dtype.BF16, Feature(0)), torch.int32: (Dtype.I32, Feature(0)),
+           torch.float64: (Dtype.F64, Feature.TYPES), torch.int64: (Dtype.I64, Feature.TYPES),
+           torch.uint8: (Dtype.U8, Feature.BYTES | Feature.BYTE_OPS),
+           torch.int8: (Dtype.I8, Feature.BYTES | Feature.BYTE_OPS)}
+if hasattr(torch, "uint32"):  # since 2.3
+    REDUCED.update({torch.uint32: (Dtype.U32, Feature.TYPES),
+                    torch.uint64: (Dtype.U64, Feature.TYPES)})
+OPS = {"add": Feature(0), "min": Feature.MINMAX, "max": Feature.MINMAX, "mul": Feature.PRODUCT,
+       "and": Feature.BITWISE, "or": Feature.BITWISE, "xor": Feature.BITWISE}
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
 WHOLE = (Collective.ALL_REDUCE, Collective.BROADCAST)
+
+
+class About(NamedTuple):
+    """What all ranks must know of a plan alike."""
+
+    what: Collective
+    kind: Dtype
+    shape: int | tuple[int, int]  # elements, or rows and columns, of the whole
+    op: str
+    root: int
+    in_rank_order: bool
+    tile: int | tuple[int, int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +62,14 @@ class Transfer:
     target: torch.Tensor | None  # bytes
     op: str = "add"
     root: int = 0
+    in_rank_order: bool = False  # of a reduction: then its bits depend on the elements alone
+
+
+    def about(self, count: int) -> About:
+        """The plan for a piece of so many elements of the whole."""
+        is_reduction = self.what in (Collective.ALL_REDUCE, Collective.REDUCE_SCATTER)
+        return About(self.what, self.kind, count, self.op if is_reduction else "add", self.root,
+                     self.in_rank_order, 0)
 
 
 class Kept(NamedTuple):
@@ -53,16 +81,26 @@ class Kept(NamedTuple):
     chunks: list[tuple[int, int, int]]  # (chunk, first, count) that this rank puts
 
 
+def reduces(features: Feature, dtype: torch.dtype, op: str) -> bool:
+    """Whether a device with these features reduces elements of the type."""
+    if dtype not in REDUCED or dtype.is_floating_point and op in ("and", "or", "xor"):
+        return False
+    needed = REDUCED[dtype][1] | OPS[op]
+    return features & needed == needed
+
+
 class Devices:
     """The devices of a group, one for each rank. It belongs to one thread at a time."""
 
     name = "device"
 
-    def __init__(self, comm: t3.Comm, timeout: float, algorithm: str, plans: int = PLANS,
-                 piece: int = PIECE) -> None:
+    def __init__(self, comm: t3.Comm, timeout: float, algorithm: str, features: Feature,
+                 plans: int = PLANS, piece: int = PIECE) -> None:
+        """`features` are those that the devices of all ranks have."""
         self.rank, self.ranks = comm.rank, comm.ranks
+        self._features = features
         self._comm, self._timeout, self._algorithm = comm, timeout, algorithm
-        self._plans: OrderedDict[tuple[Any, ...], Kept] = OrderedDict()
+        self._plans: OrderedDict[About, Kept] = OrderedDict()
         self._plans_max, self._piece = plans, piece
         self._has_no_link = False
         self.aborted = False
@@ -70,17 +108,24 @@ class Devices:
 
     # --- what Collectives calls
 
-    @staticmethod
-    def reduces(dtype: torch.dtype, op: str) -> bool:
-        return dtype in REDUCED and op in ("add", "min", "max")
+    def reduces(self, dtype: torch.dtype, op: str) -> bool:
+        return reduces(self._features, dtype, op)
 
-    def all_reduce(self, source: torch.Tensor, target: torch.Tensor | None, op: str) -> None:
-        self._run(Transfer(Collective.ALL_REDUCE, REDUCED[source.dtype], source.element_size(),
-                           source.numel(), source.data_ptr(), bytes_of(target), op))
+    def all_reduce(self, source: torch.Tensor, target: torch.Tensor | None, op: str,
+                   in_rank_order: bool = False) -> None:
+        self._reduce(Collective.ALL_REDUCE, source, source.numel(), target, op, in_rank_order)
 
-    def reduce_scatter(self, source: torch.Tensor, target: torch.Tensor, op: str) -> None:
-        self._run(Transfer(Collective.REDUCE_SCATTER, REDUCED[source.dtype], source.element_size(),
-                           target.numel(), source.data_ptr(), bytes_of(target), op))
+    def reduce_scatter(self, source: torch.Tensor, target: torch.Tensor, op: str,
+                       in_rank_order: bool = False) -> None:
+        self._reduce(Collective.REDUCE_SCATTER, source, target.numel(), target, op, in_rank_order)
+
+    def _reduce(self, what: Collective, source: torch.Tensor, count: int,
+                target: torch.Tensor | None, op: str, in_rank_order: bool) -> None:
+        """What does not round has the same bits in each order."""
+        rounds = source.dtype.is_floating_point and op in ("add", "mul")
+        self._run(Transfer(what, REDUCED[source.dtype][0], source.element_size(), count,
+                           source.data_ptr(), bytes_of(target), op,
+                           in_rank_order=in_rank_order and rounds))
 
     def all_gather(self, source: torch.Tensor, target: torch.Tensor) -> None:
         self._move(Collective.ALL_GATHER, source, source.numel(), target)
@@ -125,8 +170,8 @@ class Devices:
         piece = min(job.count, max(1, self._piece // job.size // parts))
         rest = job.count % piece
         end = time.monotonic_ns() + int(self._timeout * 1e9)
-        kept = self._plan(job, piece * parts, end)
-        last = self._plan(job, rest * parts, end) if rest else kept
+        kept = self._plan(job.about(piece * parts), end)
+        last = self._plan(job.about(rest * parts), end) if rest else kept
         if kept.plan.closed:
             raise NoWay("there is no memory for two plans")
         for first in range(0, job.count, piece):
@@ -153,38 +198,34 @@ class Devices:
 
     def _take(self, kept: Kept, job: Transfer, first: int, count: int) -> None:
         """Copy the result to its place: of the parts, elements first to first + count."""
-        if job.target is None:
-            return
+        if job.target is not None:
+            parts = job.target.view(-1, job.count * job.size)
+            self._result(kept, parts[:, first * job.size:(first + count) * job.size])
+
+    def _result(self, kept: Kept, target: torch.Tensor) -> None:
+        """Copy the result to target, which has a row of bytes for each part."""
         data, size = ffi.new("void **"), ffi.new("uint64_t *")
         self._check(kept, lib.t3_plan_result(kept.pointer, data, size), "result")
         result = torch.frombuffer(ffi.buffer(data[0], size[0]), dtype=torch.uint8)
-        if count == job.count:
-            job.target.copy_(result)
-            return
-        rows = size[0] // (count * job.size)
-        job.target.view(rows, -1)[:, first * job.size:(first + count) * job.size].copy_(
-            result.view(rows, -1))
+        target.copy_(result.view(target.shape))
 
     # --- plans
 
-    def _plan(self, job: Transfer, count: int, end: int) -> Kept:
-        reduces = job.what in (Collective.ALL_REDUCE, Collective.REDUCE_SCATTER)
-        key = (job.what, job.kind, count, job.op if reduces else "", job.root,
-               self.algorithm())
-        kept = self._plans.get(key)
+    def _plan(self, about: About, end: int) -> Kept:
+        kept = self._plans.get(about)
         if kept is None:
             while len(self._plans) >= self._plans_max:
                 self._plans.popitem(last=False)[1].plan.close()
-            kept = self._plans[key] = self._make(job, count, end)
-        self._plans.move_to_end(key)
+            kept = self._plans[about] = self._make(about, end)
+        self._plans.move_to_end(about)
         return kept
 
-    def _make(self, job: Transfer, count: int, end: int) -> Kept:
+    def _make(self, about: About, end: int) -> Kept:
         """All ranks get the same error. A link that one plan lacks, the next one lacks, too."""
         if self._has_no_link:
             raise NoWay("there is no link between two of its devices")
         try:
-            return self._try_make(job, count, end)
+            return self._try_make(about, end)
         except t3.Error as error:
             if error.errno == errno.EHOSTUNREACH:
                 self._has_no_link = True
@@ -196,26 +237,28 @@ class Devices:
             kept.plan.close()
         self._plans.clear()
         try:
-            return self._try_make(job, count, end)
+            return self._try_make(about, end)
         except t3.Error as error:
             if error.errno in NO_ROOM:
                 raise NoWay(str(error)) from error
             self._is_broken = True
             raise
 
-    def _try_make(self, job: Transfer, count: int, end: int) -> Kept:
+    def _try_make(self, about: About, end: int) -> Kept:
         self._look()
-        plan = self._comm.plan(job.what.name, count, job.kind, seconds_to(end), op=job.op,
-                               root=job.root, algorithm=self.algorithm())
+        plan = self._comm.plan(about.what.name, about.shape, about.kind, seconds_to(end),
+                               op=about.op, root=about.root, tile=about.tile,
+                               algorithm=self.algorithm(about.in_rank_order),
+                               deterministic=about.in_rank_order)
         pointer = plan._live().pointer
         chunks = [(chunk, *plan.chunk(chunk)) for chunk in plan.order()]
         return Kept(plan, pointer, lib.t3_plan_space(pointer),
                     [chunk for chunk in chunks if chunk[2]])
 
-    def algorithm(self) -> str:
-        """torch.use_deterministic_algorithms() wants sums that do not depend on arrival."""
-        if self._algorithm == "auto" and torch.are_deterministic_algorithms_enabled():
-            return "ring"
+    def algorithm(self, in_rank_order: bool) -> str:
+        """A hierarchical sum adds node by node, so it has no order of ranks."""
+        if in_rank_order and self._algorithm == "hierarchical":
+            return "auto"
         return self._algorithm
 
     # --- an epoch

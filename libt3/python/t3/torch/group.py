@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import itertools
+import operator
 import os
 import re
 import sys
@@ -25,6 +27,7 @@ from t3.torch.work import Job, Lane, Message, Work, plain_tensors
 
 LINGER = 10.0  # seconds that a healthy rank waits at its end for the others
 ALGORITHMS = ("auto", "ring", "direct", "hierarchical")
+DEVICE = re.compile(r"device 0x([0-9a-f]+)")
 LATE = re.compile(r"\brank (\d+)\b")
 
 _numbers = itertools.count()
@@ -61,22 +64,22 @@ class Group:
         """All ranks join, or all learn which one cannot."""
         seconds = self.timeout.total_seconds()
         algorithm = os.environ.get("T3_TORCH_ALGORITHM", "auto")
-        device, state = None, "device"
+        device = None
         try:
             if algorithm not in ALGORITHMS:
                 raise RuntimeError(f"t3: T3_TORCH_ALGORITHM is {', '.join(ALGORITHMS)}; it is "
                                    f"{algorithm!r}")
             device = opening.acquire(self.rank)
             self._has_device = device is not None
-            state = "device" if device else "none"
+            state = f"device {device.info.features:#x}" if device else "none"
         except RuntimeError as error:
             state = str(error)
         meeting = Meeting(store, self.rank, self.ranks, self.timeout)
-        refuse(meeting.gather("state", state), self.rank)
+        features = common_features(meeting.gather("state", state), self.rank)
         self.name = meeting.gather("name", self.name)[0]  # ranks count the groups that they are in
         self.gloo = Gloo(dist.PrefixStore("t3/gloo", store), self.rank, self.ranks, self.timeout)
         self._messages = Messages(self.gloo.group, device, self.rank, seconds)
-        if device is None:
+        if device is None or features is None:
             return
         calls = itertools.count()
         try:
@@ -86,24 +89,25 @@ class Group:
         except OSError as error:
             raise RuntimeError(f"t3: rank {self.rank} of {self.ranks} cannot join group "
                                f"{self.name}: {error}") from error
-        self._devices = Devices(comm, seconds, algorithm)
+        self._devices = Devices(comm, seconds, algorithm, features)
 
     # --- calls
 
     def submit(self, name: str, result: Any, call: Callable[[Collectives], Any]) -> Work:
         """The work of call(collectives), whose outcome is `result`."""
-        job = Job(lambda: self._run(name, call), lambda error: self._explain(name, error), result)
+        in_rank_order = torch.are_deterministic_algorithms_enabled()
+        job = Job(lambda: self._run(name, call, in_rank_order), lambda error: self._explain(name, error), result)
         try:
             self._lane.add(job)
         except Aborted as error:
             raise self._explain(name, error) from None
         return Work(job, self._lane)
 
-    def _run(self, name: str, call: Callable[[Collectives], Any]) -> None:
+    def _run(self, name: str, call: Callable[[Collectives], Any], in_rank_order: bool) -> None:
         if self._failure:
             raise RuntimeError(f"an earlier collective of the group failed, destroy it: "
                                f"{self._failure}")
-        self._collectives.run(name, lambda: call(self._collectives))
+        self._collectives.run(name, lambda: call(self._collectives), in_rank_order)
 
     def send(self, tensors: Sequence[torch.Tensor], peer: int, tag: int) -> Work:
         tensor, = tensors
@@ -233,14 +237,22 @@ class Meeting:
         return texts
 
 
-def refuse(states: Sequence[str], rank: int) -> None:
-    """Raise the error of this rank, or else of the first rank that has one."""
-    bad = [peer for peer, state in enumerate(states) if state not in ("device", "none")]
+def common_features(states: Sequence[str], rank: int) -> t3.Feature | None:
+    """Of the devices of all ranks, or None without devices.
+
+    Errors: RuntimeError: that of this rank, or else of the first rank that has one.
+    """
+    found = [DEVICE.fullmatch(state) for state in states]
+    bad = [peer for peer, state in enumerate(states) if not found[peer] and state != "none"]
     if bad:
         raise RuntimeError(states[rank if rank in bad else bad[0]])
-    if len(set(states)) > 1:
+    numbers = [int(one[1], 16) for one in found if one]
+    if not numbers:
+        return None
+    if len(numbers) < len(states):
         raise RuntimeError(f"t3: T3_TORCH_DEVICE is none at rank {states.index('none')} and not at "
-                           f"rank {states.index('device')}")
+                           f"rank {next(peer for peer, one in enumerate(found) if one)}")
+    return t3.Feature(functools.reduce(operator.and_, numbers))
 
 
 def peer_of(error: BaseException) -> int | None:

@@ -16,6 +16,7 @@ from typing import Any, Callable
 import torch
 
 import t3
+from t3._names import Feature
 from t3.torch import counts
 from t3.torch.device import Devices
 from t3.torch.errors import Aborted, NoWay
@@ -62,7 +63,7 @@ class Channel:
         if self._pair is None:
             comm = t3.Comm.from_all_gather(self._device, self._gather, 0 if self._is_sender else 1,
                                            2, self._seconds)
-            self._pair = Devices(comm, self._seconds, "auto", plans=2, piece=PIECE)
+            self._pair = Devices(comm, self._seconds, "auto", Feature(0), plans=2, piece=PIECE)
         return self._pair
 
     def _gather(self, mine: bytes) -> list[bytes]:

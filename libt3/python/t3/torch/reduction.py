@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 import torch
 
@@ -11,13 +11,18 @@ from t3.torch import counts
 
 Step = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
-DEVICE_OPS = {"SUM": "add", "AVG": "add", "MIN": "min", "MAX": "max"}
-# Each value of these is one of int32, and a sum of 32 of them is, too. Back in the narrow type a
-# sum wraps, as torch's own does.
-CONVERTED = {torch.uint8: torch.int32, torch.int8: torch.int32, torch.int16: torch.int32,
-             torch.bool: torch.int32}
-BOOL_OPS = {"SUM": "max", "MAX": "max", "BOR": "max", "PRODUCT": "min", "MIN": "min",
-            "BAND": "min"}
+DEVICE_OPS = {"SUM": "add", "AVG": "add", "MIN": "min", "MAX": "max", "PRODUCT": "mul",
+              "BAND": "and", "BOR": "or", "BXOR": "xor"}
+# As bytes of 0 and 1, by operations that give the same. The second one is for devices without bits.
+BOOL_OPS = {"SUM": ("or", "max"), "MAX": ("or", "max"), "BOR": ("or", "max"),
+            "PRODUCT": ("and", "min"), "MIN": ("and", "min"), "BAND": ("and", "min"),
+            "BXOR": ("xor",)}
+# Each value of these is one of int32. Back in the narrow type a sum or product wraps, as torch's
+# own does.
+NARROW_WHOLES = [torch.uint8, torch.int8, torch.int16, torch.bool]
+if hasattr(torch, "uint16"):  # since 2.3
+    NARROW_WHOLES.append(torch.uint16)
+PARTS = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 STEPS: dict[str, Step] = {
     "SUM": torch.add, "AVG": torch.add, "PRODUCT": torch.mul, "MIN": torch.minimum,
     "MAX": torch.maximum, "BAND": torch.bitwise_and, "BOR": torch.bitwise_or,
@@ -33,8 +38,12 @@ class Way(NamedTuple):
     """How a reduction is done: by the device in a type, or else by combine()."""
 
     name: str            # of counts
-    dtype: torch.dtype   # that travels
+    dtype: torch.dtype   # that travels: the tensor's bytes, or its values
     device_op: str       # "" where torch reduces
+
+    @property
+    def is_converted(self) -> bool:
+        return self.name == counts.CONVERTED
 
 
 def name_of(op: Any) -> str:
@@ -58,15 +67,28 @@ def check(dtype: torch.dtype, op: str) -> None:
 
 def choose(reduces: Callable[[torch.dtype, str], bool], dtype: torch.dtype, op: str) -> Way:
     """reduces(type, device's op) says what the device does."""
-    device_op = DEVICE_OPS.get(op, "")
-    if dtype != torch.bool and device_op and reduces(dtype, device_op):
-        return Way(counts.DEVICE, dtype, device_op)
-    if dtype == torch.bool:
-        device_op = BOOL_OPS.get(op, "")
-    wider = CONVERTED.get(dtype)
-    if wider is not None and device_op and reduces(wider, device_op):
-        return Way(counts.CONVERTED, wider, device_op)
+    for way in ways(dtype, op):
+        if reduces(way.dtype, way.device_op):
+            return way
     return Way(counts.COMBINED, dtype, "")
+
+
+def ways(dtype: torch.dtype, op: str) -> Iterator[Way]:
+    """Those by a device, the best one first."""
+    ops = BOOL_OPS.get(op, ()) if dtype == torch.bool else (DEVICE_OPS[op],)
+    for device_op in ops:
+        if dtype == torch.bool:
+            yield Way(counts.DEVICE, torch.uint8, device_op)
+        elif dtype in PARTS:
+            if device_op == "add":
+                yield Way(counts.DEVICE, PARTS[dtype], device_op)
+            return
+        else:
+            yield Way(counts.DEVICE, dtype, device_op)
+            if device_op in ("and", "or", "xor"):
+                yield Way(counts.DEVICE, torch.uint8, device_op)
+    for device_op in ops if dtype in NARROW_WHOLES else ():
+        yield Way(counts.CONVERTED, torch.int32, device_op)
 
 
 def combine(rows: torch.Tensor, op: str) -> torch.Tensor:
