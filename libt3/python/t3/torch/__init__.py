@@ -27,9 +27,10 @@ from t3.torch import launcher, versions
 from t3.torch.adapter import ProcessGroup
 from t3.torch.counts import counts, reset_counts
 from t3.torch.errors import CollectiveError
+from t3.torch.layers import ColumnParallelLinear, RowParallelLinear
 
-__all__ = ["CollectiveError", "ProcessGroup", "abort", "counts", "monitored_barrier",
-           "reset_counts"]
+__all__ = ["CollectiveError", "ColumnParallelLinear", "ProcessGroup", "RowParallelLinear", "abort",
+           "counts", "monitored_barrier", "reset_counts"]
 
 
 def create(store: Any, rank: int, ranks: int, timeout: datetime.timedelta) -> ProcessGroup:

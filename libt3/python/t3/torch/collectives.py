@@ -14,6 +14,7 @@ import torch
 
 from t3.torch import counts, reduction
 from t3.torch.errors import NoWay
+from t3.torch.product import Product
 
 Tensors = Sequence[torch.Tensor]
 Pairs = Sequence[tuple[torch.Tensor, torch.Tensor]]
@@ -210,6 +211,18 @@ class Collectives:
         way = reduction.choose(self._mover.reduces, dtype, op)
         self._note(way.name)
         return way
+
+    def reduce_product(self, target: torch.Tensor, product: Product, is_scattered: bool) -> None:
+        """The sum of all ranks' products, or this rank's part of it, into flat memory.
+
+        It is summed while it is made where the devices have the type, and else afterwards.
+        """
+        if self._mover.reduces(product.dtype, "add"):
+            self._mover.reduce_product(product, target, is_scattered, self._in_rank_order)
+        elif is_scattered:
+            self._reduce_scatter(product.whole(), target, "SUM")
+        else:
+            self._reduce(product.whole(), target, "SUM")
 
     # --- moves
 

@@ -20,8 +20,11 @@ from t3 import _waits, errors
 from t3._library import ffi, lib, string
 from t3._names import Collective, Dtype, Feature, Progress
 from t3.torch.errors import Aborted, NoWay
+from t3.torch.product import Product
 
 PIECE = 1 << 20  # bytes of the largest plan
+PRODUCT = 1 << 24  # and of the largest plan for a matrix product
+TILE_MAX = 1 << 20  # elements of a tile
 PLANS = 6
 # Element types of the devices. The second is what a device needs for a reduction of it.
 REDUCED = {torch.float32: (Dtype.F32, Feature(0)), torch.float16: (Dtype.F16, Feature(0)),
@@ -208,6 +211,53 @@ class Devices:
         self._check(kept, lib.t3_plan_result(kept.pointer, data, size), "result")
         result = torch.frombuffer(ffi.buffer(data[0], size[0]), dtype=torch.uint8)
         target.copy_(result.view(target.shape))
+
+    # --- products that are summed while they are made
+
+    def reduce_product(self, product: Product, target: torch.Tensor, is_scattered: bool,
+                       in_rank_order: bool = False) -> None:
+        """The sum of all ranks' products, or with is_scattered this rank's part of it, to target.
+
+        Each block is put as soon as it is made. Then the device adds it and sends it on.
+        """
+        if not product.row_bytes or not product.part:
+            return
+        fits = PRODUCT // (product.row_bytes * self.ranks)
+        rows = min(product.part, max(1, fits // product.block) * product.block)
+        end = time.monotonic_ns() + int(self._timeout * 1e9)
+        sizes = {min(rows, product.part - at) for at in range(0, product.part, rows)}
+        plans = {count: self._plan(self._of_product(product, count, is_scattered, in_rank_order),
+                                   end) for count in sorted(sizes, reverse=True)}
+        if any(kept.plan.closed for kept in plans.values()):
+            raise NoWay("there is no memory for two plans")
+        for first in range(0, product.part, rows):
+            count = min(rows, product.part - first)
+            kept = plans[count]
+            self._start(kept, end)
+            self._produce(kept, product, first, count)
+            self._wait(kept, end)
+            parts = target.view(-1, product.part * product.row_bytes)
+            self._result(kept, parts[:, first * product.row_bytes:
+                                     (first + count) * product.row_bytes])
+
+    def _of_product(self, product: Product, count: int, is_scattered: bool,
+                    in_rank_order: bool) -> About:
+        """Of count rows of each part. A block is a tile, so it travels when it was put."""
+        what = Collective.REDUCE_SCATTER if is_scattered else Collective.ALL_REDUCE
+        return About(what, REDUCED[product.dtype][0], (count * self.ranks, product.columns), "add",
+                     0, in_rank_order, (min(product.block, count), min(product.columns, TILE_MAX)))
+
+    def _produce(self, kept: Kept, product: Product, first: int, count: int) -> None:
+        """Rows first to first + count of each part, in the order that overlaps."""
+        for _, at, elements in kept.chunks:
+            begin, rows = at // product.columns, elements // product.columns
+            for part in range(begin // count, (begin + rows) // count):
+                made_at = part * product.part + first
+                for row, block in product.blocks(made_at, count):
+                    place = (part * count + row - made_at) * product.columns
+                    self._check(kept, lib.t3_plan_put(
+                        kept.pointer, place, ffi.cast("void *", block.data_ptr()),
+                        block.numel()), "put")
 
     # --- plans
 
