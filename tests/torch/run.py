@@ -1,12 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Run the tests of t3.torch, here and in a VM; TAP on stdout.
+"""Run the tests of t3.torch, here and in VMs; TAP on stdout.
 
-usage: run.py [PYTEST-OPTION...]      (such as -k groups; needs make build and make python)
+usage: run.py [here|vm|old|part|upstream...] [PYTEST-OPTION...]  (such as -k groups; needs make
+build python)
 
 Here T3_TORCH_DEVICE is none: gloo moves the data, and no device is needed. In a VM with four
 devices, whose root is this machine's userland, devices do. The tests are the same, but for
-test_native_*.py, which run here alone. Without an option the tutorial of the backend's page follows.
+test_native_*.py, which run here alone. Some of them run on old devices, too, which lack types and
+operations. `upstream` has torch's own tests with 2 and 4 ranks, and `part` some of them. Without an
+argument all but `upstream` run, and the tutorial of the backend's page.
 """
 
 import os
@@ -18,11 +21,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")).resolve()
 PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's modules
 VM_SECONDS = 900
+UPSTREAM_SECONDS = 3300
 NEEDED = ("torch", "cffi", "numpy", "pytest")
 VM_OPTIONS = ("--ranks", "4", "--name", "torch", "--root", "host", "--memory", "3G")
 
 FILES = sorted(ROOT.glob("tests/torch/test_*.py"))
 IN_VM = [path for path in FILES if not path.stem.startswith("test_native_")]
+# The capabilities of SPEC.md 4 that devices may lack, and the tests to which that matters.
+OLD = ("--device-opts", "without-caps=0xf000")
+OF_OLD = ("test_collectives.py", "-k", "each_type or counts or whole_range or processor")
 NO_TESTS = 5  # pytest's status when -k leaves none
 
 
@@ -48,19 +55,47 @@ def here(options):
     return subprocess.run(pytest(FILES, options), cwd=ROOT, env=env, check=False).returncode
 
 
-def in_vm(options):
-    command = [ROOT / "tools/vm/t3-vm", "run", *VM_OPTIONS, "--timeout", VM_SECONDS, "--", "env",
-               f"PYTHONPATH={BUILD}/python", *pytest(IN_VM, options)]
+def in_vm(*words, options=(), env=(), seconds=VM_SECONDS):
+    command = [ROOT / "tools/vm/t3-vm", "run", *VM_OPTIONS, *options, "--timeout", seconds, "--",
+               "env", f"PYTHONPATH={BUILD}/python", *env, *words]
     return subprocess.run([str(word) for word in command], cwd=ROOT, check=False).returncode
+
+
+def vm(options):
+    return in_vm(*pytest(IN_VM, options))
+
+
+def old(options):
+    name, *chosen = OF_OLD
+    return in_vm(*pytest([ROOT / "tests/torch" / name], [*chosen, *options]), options=OLD,
+                 env=["T3_TORCH_OLD=1"])
+
+
+def part(_options):
+    return in_vm(PYTHON, ROOT / "tests/torch/upstream.py", "--ranks", "4", "--part")
+
+
+def upstream(options):
+    return in_vm(PYTHON, ROOT / "tests/torch/upstream.py", "--ranks", "2,4", *options,
+                 seconds=UPSTREAM_SECONDS)
+
+
+def tutorial(_options):
+    return subprocess.run([ROOT / "tests/tutorial.py", "torch"], check=False).returncode
+
+
+PLACES = {"here": here, "vm": vm, "old": old, "part": part, "upstream": upstream}
+ALL = (here, vm, old, part, tutorial)
 
 
 def main():
     if lacks := missing():
         print(f"# skipped: {PYTHON} has no {lacks}: install python3-{lacks}")
         return 77
-    codes = [run(sys.argv[1:]) for run in (here, in_vm)]
-    if not sys.argv[1:]:
-        codes.append(subprocess.run([ROOT / "tests/tutorial.py", "torch"], check=False).returncode)
+    places = [PLACES[word] for word in sys.argv[1:] if word in PLACES]
+    options = [word for word in sys.argv[1:] if word not in PLACES]
+    steps = places or ((here, vm, old) if options else ALL)
+    codes = [step(options) for step in steps]
     return next((code for code in codes if code not in (0, NO_TESTS)), 0)
 
 

@@ -144,7 +144,8 @@ def release_lock(run):
 
 # Packages, by their sets in packages.txt: what a goal needs beyond those of `run`. Any other goal may
 # be of the tests or a file of theirs: it needs all.
-PACKAGES = {"paper": "paper", "python": "python", "cluster": "cluster", "torch": "python torch", "mpi": "mpi",
+PACKAGES = {"paper": "paper", "python": "python", "cluster": "cluster", "torch": "python torch",
+            "torch-upstream": "python torch", "mpi": "mpi",
             "programs": "mpi programs", "mutants-core": "try mutants", "mutants-libt3": "try mutants",
             "deb": "deb python", "check-deb": "deb python", "series": "series",
             "check-series": "series check-series"}
@@ -453,7 +454,7 @@ BOOTING = ("package conformance guest guest-iommu guest-ordinary guest-root gues
            "examples mpi cluster tool e2e").split()
 ACCELERATED = ["launcher", "patching", "loop", "newest", *BOOTING[1:]]
 # What a suite runs besides the build and the guest's images.
-NEEDS = {"lint": "checkpatch", "python": "python", "torch": "python", "qtest": "qtest-build",
+NEEDS = {"lint": "checkpatch", "python": "python", "torch": "python", "torch-upstream": "python", "qtest": "qtest-build",
          "conformance-qtest": "qtest-build", "conformance-native": "conformance-native conformance-sanitized",
          "unit-uncounted": "uncounted-tests",
          "unit-sanitized": "sanitized-tests", "unit-threads": "thread-tests", "spec": "spec-tests",
@@ -656,6 +657,8 @@ TARGETS = {
     #: make torch    tests of the backend of PyTorch, here and in a VM. python3-torch, of 640 MB, is
     #:              installed for them; check-all skips them where it is missing
     "torch": ("build python", suites("torch")),
+    #: make torch-upstream  torch's own tests of collectives on that backend, with 2 and 4 ranks
+    "torch-upstream": ("build python", suites("torch-upstream")),
     #: make cluster-wide  the same for 4 nodes with 8 devices each: the GEMM, all collectives, faults of
     #:              nodes. Half an hour on 2 cores; not in make check. T3_WIDE=2x4 takes other numbers
     "cluster-wide": ("build tests-image", suites("cluster-wide")),
