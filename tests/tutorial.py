@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The READMEs' tutorials, as a reader does them; TAP on stdout.
 
-usage: tutorial.py [torch]     (torch: that of libt3/python/torch.md alone, which needs PyTorch)
+usage: tutorial.py [torch]     (torch: those of libt3/python/torch.md alone, which needs PyTorch)
 
 Each is a section with one program and console blocks. A command is a line that begins with "$ ",
 goes on in lines that begin with ">", and what it prints follows it. Blanks and ends of lines in
@@ -27,7 +27,8 @@ TUTORIALS = [("README.md", "Your first program", "/tmp/first/first.c", "libt3"),
              ("libt3/mpi/README.md", "Your own MPI program", "/tmp/own/own.c", "ompi-c"),
              ("libt3/python/README.md", "A fused producer", "/tmp/pysum/sum.py", ""),
              ("tests/examples/README.md", "A tensor-parallel layer", "", "")]
-TORCH = ("libt3/python/torch.md", "First steps", "/tmp/steps/train.py", "")
+TORCH = [("libt3/python/torch.md", "First steps", "/tmp/steps/train.py", ""),
+         ("libt3/python/torch.md", "A GPT", "", "")]
 LINES = {"c": 60, "python": 26}  # a program has fewer
 SECONDS = 400  # PyTorch in a VM takes 75 on an idle host
 
@@ -156,7 +157,7 @@ def results(name, title, path, library):
 
 
 def every_result(only_torch):
-    for tutorial in [TORCH] if only_torch else TUTORIALS:
+    for tutorial in TORCH if only_torch else TUTORIALS:
         yield from results(*tutorial)
     if only_torch:
         return
@@ -182,7 +183,7 @@ def main():
         print(f"# {time.monotonic() - start:.1f} s", flush=True)
         start = time.monotonic()
     print(f"1..{number}")
-    return 1 if failed or number < (2 if only_torch else 10) else 0
+    return 1 if failed or number < (3 if only_torch else 10) else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""A GPT of 100 000 parameters on real text, tensor-parallel and data-parallel."""
+
+import gpt
+import pytest
+import torch
+import torch.distributed as dist
+from ranks import join
+
+import t3.torch
+
+STEPS, STEPS_IN_VM = 20, 6  # which emulates each processor
+WITHIN = 2e-3  # of a loss: what other orders of the same sums make in 20 steps
+
+
+@pytest.fixture(scope="module", autouse=True)
+def joined(crew):
+    crew.run(join)
+
+
+@pytest.fixture
+def options(has_device):
+    steps = STEPS_IN_VM if has_device else STEPS
+    return lambda tensor, data, *more: gpt.parsed([
+        "--tensor", str(tensor), "--data", str(data), "--steps", str(steps), *more])
+
+
+def trained(_rank, _ranks, _directory, given):
+    losses = gpt.train(given)
+    dist.barrier()
+    return losses, t3.torch.counts()
+
+
+@pytest.mark.parametrize("tensor, data", [(4, 1), (2, 2)])
+def test_a_gpt_has_the_bits_of_sums_in_rank_order(crew, options, tensor, data):
+    given = options(tensor, data, "--deterministic")
+    right = gpt.train(given)
+    for losses, _ in crew.run(trained, given):
+        assert losses == right
+
+
+def test_a_gpt_learns_as_one_process_does(crew, options, has_device):
+    right = gpt.train(options(1, 1))
+    assert right[-1] < (0.9 if has_device else 0.8) * right[0]
+    for tensor, data in ((4, 1), (2, 2)):
+        for losses, counts in crew.run(trained, options(tensor, data)):
+            assert losses == pytest.approx(right, rel=WITHIN)
+            assert set(counts["matmul_all_reduce"]) == {"device" if has_device else "gloo"}
+
+
+def test_the_gpt_has_100_000_parameters_and_a_text_of_debian():
+    model = gpt.Gpt(gpt.Batches(4, 1).letters, lambda kind: gpt.AllParts(kind, 1))
+    assert 90_000 < sum(one.numel() for one in model.parameters()) < 115_000
+    assert b"GNU GENERAL PUBLIC LICENSE" in gpt.TEXT.read_bytes()
+    assert torch.isfinite(gpt.loss_of(model, gpt.Batches(4, 1).of(1, 0)))
