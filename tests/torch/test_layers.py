@@ -7,7 +7,7 @@ import torch.distributed as dist
 from ranks import RANKS, join
 
 import t3.torch
-from t3.torch import product
+from t3.torch import device, product
 
 INPUTS, INNER, OUTPUTS = 12, 24, 20
 
@@ -153,19 +153,27 @@ def test_layers_without_gradients(crew):
     crew.run(without_gradients)
 
 
-def long_ones(rank, ranks, _directory):
+def long_ones(rank, ranks, _directory, is_scattered):
     """Several plans of several blocks, and a rest."""
-    torch.manual_seed(3)
-    layer = t3.torch.RowParallelLinear(4 * ranks, 4000, bias=False)
-    data = torch.randn(1201, 4, generator=torch.Generator().manual_seed(rank))
-    got = layer(data)
+    longest, device.PRODUCT = device.PRODUCT, 1 << 16
+    try:
+        torch.manual_seed(3)
+        layer = t3.torch.RowParallelLinear(4 * ranks, 200, bias=False,
+                                           sequence_parallel=is_scattered)
+        data = torch.randn(132 if is_scattered else 131, 4,
+                           generator=torch.Generator().manual_seed(rank))
+        got = layer(data)
+    finally:
+        device.PRODUCT = longest
     right = torch.mm(data, layer.weight.detach().t())
     dist.all_reduce(right)
-    assert torch.allclose(got, right, rtol=1e-4, atol=1e-4)
+    assert torch.allclose(got, right.chunk(ranks)[rank] if is_scattered else right, rtol=1e-4,
+                          atol=1e-4)
 
 
-def test_products_longer_than_a_plan(crew):
-    crew.run(long_ones)
+@pytest.mark.parametrize("is_scattered", (False, True))
+def test_products_longer_than_a_plan(crew, is_scattered):
+    crew.run(long_ones, is_scattered)
 
 
 def counted(_rank, _ranks, _directory):
