@@ -230,13 +230,13 @@ class Devices:
                                    end) for count in sorted(sizes, reverse=True)}
         if any(kept.plan.closed for kept in plans.values()):
             raise NoWay("there is no memory for two plans")
+        parts = target.view(torch.uint8).view(-1, product.part * product.row_bytes)
         for first in range(0, product.part, rows):
             count = min(rows, product.part - first)
             kept = plans[count]
             self._start(kept, end)
             self._produce(kept, product, first, count)
             self._wait(kept, end)
-            parts = target.view(-1, product.part * product.row_bytes)
             self._result(kept, parts[:, first * product.row_bytes:
                                      (first + count) * product.row_bytes])
 
