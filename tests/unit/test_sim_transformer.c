@@ -224,9 +224,11 @@ static void hand_costs(const struct sim_iteration *it, struct sim_cost *costs)
 		uint64_t k;
 		struct sim_cost cost;
 	} given[] = {
-		{ 2, { 10, 0, { [SIM_SEQUENTIAL] = 100, [SIM_T3] = 90, [SIM_T3_MCA] = 80 } } },
-		{ 8, { 40, 0, { [SIM_SEQUENTIAL] = 200, [SIM_T3] = 160, [SIM_T3_MCA] = 150 } } },
-		{ 6, { 30, 0, { [SIM_SEQUENTIAL] = 150, [SIM_T3] = 130, [SIM_T3_MCA] = 120 } } },
+		{ 2, { 10, { 0 }, { [SIM_SEQUENTIAL] = 100, [SIM_T3] = 90, [SIM_T3_MCA] = 80 } } },
+		{ 8,
+		  { 40, { 0 }, { [SIM_SEQUENTIAL] = 200, [SIM_T3] = 160, [SIM_T3_MCA] = 150 } } },
+		{ 6,
+		  { 30, { 0 }, { [SIM_SEQUENTIAL] = 150, [SIM_T3] = 130, [SIM_T3_MCA] = 120 } } },
 	};
 	uint32_t i, k;
 
@@ -239,7 +241,7 @@ static void hand_costs(const struct sim_iteration *it, struct sim_cost *costs)
 
 static double hand_time(enum sim_phase phase, bool fused, double flops, enum sim_config config)
 {
-	const struct sim_setting setting = { phase, 2, 1, 2, 1, 2, fused };
+	const struct sim_setting setting = { phase, 2, 1, 2, 1, 2, fused, false };
 	const struct sim_machine_rate rate = { flops, 1 };
 	struct sim_transformer t = hand();
 	struct sim_cost costs[SIM_MAX_GEMMS] = { 0 };
@@ -273,7 +275,7 @@ TEST("an iteration is what a hand computes")
 
 TEST("each GEMM has two gradients")
 {
-	const struct sim_setting setting = { SIM_TRAINING, 2, 1, 2, 1, 2, false };
+	const struct sim_setting setting = { SIM_TRAINING, 2, 1, 2, 1, 2, false, false };
 	struct sim_transformer t = hand();
 	static struct sim_iteration it;
 	char why[SIM_WHY_SIZE];
@@ -310,7 +312,7 @@ TEST("a machine's rates are those of its parameters")
 /* A decoding step attends to what is cached, in a window to its end only. */
 TEST("a decoding step has a row for each sequence")
 {
-	const struct sim_setting setting = { SIM_DECODE, 2, 1, 1000, 16, 2, true };
+	const struct sim_setting setting = { SIM_DECODE, 2, 1, 1000, 16, 2, true, false };
 	struct sim_transformer t;
 	static struct sim_iteration it;
 	char why[SIM_WHY_SIZE];
@@ -344,17 +346,20 @@ TEST("settings that do not fit the model are refused")
 		struct sim_setting setting;
 		const char *why;
 	} bad[] = {
-		{ { SIM_TRAINING, 1, 1, 8, 1, 2, true },
+		{ { SIM_TRAINING, 1, 1, 8, 1, 2, true, false },
 		  "--tp is 1: no GEMM ends in a collective" },
-		{ { SIM_TRAINING, 3, 1, 8, 1, 2, true }, "num_attention_heads is 4, which --tp 3" },
-		{ { SIM_TRAINING, 513, 1, 8, 1, 2, true }, "at most 512" },
-		{ { SIM_TRAINING, 2, 3, 8, 1, 2, true },
+		{ { SIM_TRAINING, 3, 1, 8, 1, 2, true, false },
+		  "num_attention_heads is 4, which --tp 3" },
+		{ { SIM_TRAINING, 513, 1, 8, 1, 2, true, false }, "at most 512" },
+		{ { SIM_TRAINING, 2, 3, 8, 1, 2, true, false },
 		  "--ep is 3 and must be 1 or a multiple of --tp" },
-		{ { SIM_TRAINING, 2, 16, 8, 1, 2, true },
+		{ { SIM_TRAINING, 2, 16, 8, 1, 2, true, false },
 		  "--ep is 16 and must divide the experts, 8" },
-		{ { SIM_TRAINING, 2, 1, 0, 1, 2, true }, "--sequence 0 x --batch 1 is too much" },
-		{ { SIM_TRAINING, 2, 1, 1u << 24, 2, 2, true }, "is too much: at most 16777216" },
-		{ { SIM_TRAINING, 2, 1, ~0ull, ~0ull, 2, true }, "is too much" },
+		{ { SIM_TRAINING, 2, 1, 0, 1, 2, true, false },
+		  "--sequence 0 x --batch 1 is too much" },
+		{ { SIM_TRAINING, 2, 1, 1u << 24, 2, 2, true, false },
+		  "is too much: at most 16777216" },
+		{ { SIM_TRAINING, 2, 1, ~0ull, ~0ull, 2, true, false }, "is too much" },
 	};
 	struct sim_transformer t;
 	static struct sim_iteration it;
