@@ -40,62 +40,62 @@ extern "C" {
 #define T3_DRIVER_MINOR 4
 
 /* Numbers, relative to DRM_COMMAND_BASE. */
-#define DRM_T3_QUERY	       0x00
-#define DRM_T3_BO_CREATE       0x01
-#define DRM_T3_BO_MMAP_OFFSET  0x02
-#define DRM_T3_SPACE_CREATE    0x03
-#define DRM_T3_SPACE_DESTROY   0x04
-#define DRM_T3_SPACE_RESET     0x05
-#define DRM_T3_SPACE_WAIT      0x06
-#define DRM_T3_SPACE_EVENTFD   0x07
-#define DRM_T3_SPACE_WAIT_FD   0x08
-#define DRM_T3_SPACE_STATS     0x09
-#define DRM_T3_SEGMENT_MAP     0x0a
-#define DRM_T3_SEGMENT_UNMAP   0x0b
-#define DRM_T3_SEGMENT_STAGING 0x0c
-#define DRM_T3_GRANT_EXPORT    0x0d
-#define DRM_T3_GRANT_REVOKE    0x0e
-#define DRM_T3_GRANT_IMPORT    0x0f
-#define DRM_T3_GRANT_RELEASE   0x10
-#define DRM_T3_QUEUE_CREATE    0x11
-#define DRM_T3_QUEUE_DESTROY   0x12
-#define DRM_T3_QUEUE_SUBMIT    0x13
-#define DRM_T3_SPACE_TILE      0x14
-#define DRM_T3_KEY_EXPORT      0x15
-#define DRM_T3_KEY_IMPORT      0x16
-#define DRM_T3_REFUSAL	       0x17
-#define DRM_T3_SEGMENT_WIDEN   0x18
-#define DRM_T3_IOCTL_COUNT     0x19 /* how many there are; grows */
+#define DRM_T3_QUERY		0x00
+#define DRM_T3_BO_CREATE	0x01
+#define DRM_T3_BO_MMAP_OFFSET	0x02
+#define DRM_T3_SPACE_CREATE	0x03
+#define DRM_T3_SPACE_DESTROY	0x04
+#define DRM_T3_SPACE_RESET	0x05
+#define DRM_T3_SPACE_WAIT	0x06
+#define DRM_T3_SPACE_EVENTFD	0x07
+#define DRM_T3_SPACE_WAIT_FD	0x08
+#define DRM_T3_SPACE_STATS	0x09
+#define DRM_T3_SEGMENT_MAP	0x0a
+#define DRM_T3_SEGMENT_UNMAP	0x0b
+#define DRM_T3_SEGMENT_STAGING	0x0c
+#define DRM_T3_GRANT_EXPORT	0x0d
+#define DRM_T3_GRANT_REVOKE	0x0e
+#define DRM_T3_GRANT_IMPORT	0x0f
+#define DRM_T3_GRANT_RELEASE	0x10
+#define DRM_T3_QUEUE_CREATE	0x11
+#define DRM_T3_QUEUE_DESTROY	0x12
+#define DRM_T3_QUEUE_SUBMIT	0x13
+#define DRM_T3_SPACE_TILE	0x14
+#define DRM_T3_KEY_EXPORT	0x15
+#define DRM_T3_KEY_IMPORT	0x16
+#define DRM_T3_REFUSAL		0x17
+#define DRM_T3_SEGMENT_WIDEN	0x18
+#define DRM_T3_IOCTL_COUNT	0x19 /* how many there are; grows */
 
 /* IOW: nothing is returned in the struct. IOWR: its "out:" fields are. */
 #define DRM_T3_IOW(nr, type)  DRM_IOW(DRM_COMMAND_BASE + (nr), struct type)
 #define DRM_T3_IOWR(nr, type) DRM_IOWR(DRM_COMMAND_BASE + (nr), struct type)
 
-#define DRM_IOCTL_T3_QUERY	     DRM_T3_IOWR(DRM_T3_QUERY, drm_t3_query)
-#define DRM_IOCTL_T3_BO_CREATE	     DRM_T3_IOWR(DRM_T3_BO_CREATE, drm_t3_bo_create)
-#define DRM_IOCTL_T3_BO_MMAP_OFFSET  DRM_T3_IOWR(DRM_T3_BO_MMAP_OFFSET, drm_t3_bo_mmap_offset)
-#define DRM_IOCTL_T3_SPACE_CREATE    DRM_T3_IOWR(DRM_T3_SPACE_CREATE, drm_t3_space_create)
-#define DRM_IOCTL_T3_SPACE_DESTROY   DRM_T3_IOW(DRM_T3_SPACE_DESTROY, drm_t3_space)
-#define DRM_IOCTL_T3_SPACE_RESET     DRM_T3_IOW(DRM_T3_SPACE_RESET, drm_t3_space)
-#define DRM_IOCTL_T3_SPACE_WAIT	     DRM_T3_IOWR(DRM_T3_SPACE_WAIT, drm_t3_space_wait)
-#define DRM_IOCTL_T3_SPACE_EVENTFD   DRM_T3_IOW(DRM_T3_SPACE_EVENTFD, drm_t3_space_eventfd)
-#define DRM_IOCTL_T3_SPACE_WAIT_FD   DRM_T3_IOWR(DRM_T3_SPACE_WAIT_FD, drm_t3_space_wait_fd)
-#define DRM_IOCTL_T3_SPACE_STATS     DRM_T3_IOWR(DRM_T3_SPACE_STATS, drm_t3_space_stats)
-#define DRM_IOCTL_T3_SEGMENT_MAP     DRM_T3_IOW(DRM_T3_SEGMENT_MAP, drm_t3_segment_map)
-#define DRM_IOCTL_T3_SEGMENT_UNMAP   DRM_T3_IOW(DRM_T3_SEGMENT_UNMAP, drm_t3_segment_unmap)
-#define DRM_IOCTL_T3_SEGMENT_STAGING DRM_T3_IOW(DRM_T3_SEGMENT_STAGING, drm_t3_segment_staging)
-#define DRM_IOCTL_T3_GRANT_EXPORT    DRM_T3_IOWR(DRM_T3_GRANT_EXPORT, drm_t3_grant_export)
-#define DRM_IOCTL_T3_GRANT_REVOKE    DRM_T3_IOW(DRM_T3_GRANT_REVOKE, drm_t3_grant_revoke)
-#define DRM_IOCTL_T3_GRANT_IMPORT    DRM_T3_IOWR(DRM_T3_GRANT_IMPORT, drm_t3_grant_import)
-#define DRM_IOCTL_T3_GRANT_RELEASE   DRM_T3_IOW(DRM_T3_GRANT_RELEASE, drm_t3_grant_release)
-#define DRM_IOCTL_T3_QUEUE_CREATE    DRM_T3_IOWR(DRM_T3_QUEUE_CREATE, drm_t3_queue_create)
-#define DRM_IOCTL_T3_QUEUE_DESTROY   DRM_T3_IOW(DRM_T3_QUEUE_DESTROY, drm_t3_queue_destroy)
-#define DRM_IOCTL_T3_QUEUE_SUBMIT    DRM_T3_IOW(DRM_T3_QUEUE_SUBMIT, drm_t3_queue_submit)
-#define DRM_IOCTL_T3_SPACE_TILE	     DRM_T3_IOWR(DRM_T3_SPACE_TILE, drm_t3_space_tile)
-#define DRM_IOCTL_T3_KEY_EXPORT	     DRM_T3_IOWR(DRM_T3_KEY_EXPORT, drm_t3_key_export)
-#define DRM_IOCTL_T3_KEY_IMPORT	     DRM_T3_IOWR(DRM_T3_KEY_IMPORT, drm_t3_key_import)
-#define DRM_IOCTL_T3_REFUSAL	     DRM_T3_IOWR(DRM_T3_REFUSAL, drm_t3_refusal)
-#define DRM_IOCTL_T3_SEGMENT_WIDEN   DRM_T3_IOW(DRM_T3_SEGMENT_WIDEN, drm_t3_segment_widen)
+#define DRM_IOCTL_T3_QUERY		DRM_T3_IOWR(DRM_T3_QUERY, drm_t3_query)
+#define DRM_IOCTL_T3_BO_CREATE		DRM_T3_IOWR(DRM_T3_BO_CREATE, drm_t3_bo_create)
+#define DRM_IOCTL_T3_BO_MMAP_OFFSET	DRM_T3_IOWR(DRM_T3_BO_MMAP_OFFSET, drm_t3_bo_mmap_offset)
+#define DRM_IOCTL_T3_SPACE_CREATE	DRM_T3_IOWR(DRM_T3_SPACE_CREATE, drm_t3_space_create)
+#define DRM_IOCTL_T3_SPACE_DESTROY	DRM_T3_IOW(DRM_T3_SPACE_DESTROY, drm_t3_space)
+#define DRM_IOCTL_T3_SPACE_RESET	DRM_T3_IOW(DRM_T3_SPACE_RESET, drm_t3_space)
+#define DRM_IOCTL_T3_SPACE_WAIT		DRM_T3_IOWR(DRM_T3_SPACE_WAIT, drm_t3_space_wait)
+#define DRM_IOCTL_T3_SPACE_EVENTFD	DRM_T3_IOW(DRM_T3_SPACE_EVENTFD, drm_t3_space_eventfd)
+#define DRM_IOCTL_T3_SPACE_WAIT_FD	DRM_T3_IOWR(DRM_T3_SPACE_WAIT_FD, drm_t3_space_wait_fd)
+#define DRM_IOCTL_T3_SPACE_STATS	DRM_T3_IOWR(DRM_T3_SPACE_STATS, drm_t3_space_stats)
+#define DRM_IOCTL_T3_SEGMENT_MAP	DRM_T3_IOW(DRM_T3_SEGMENT_MAP, drm_t3_segment_map)
+#define DRM_IOCTL_T3_SEGMENT_UNMAP	DRM_T3_IOW(DRM_T3_SEGMENT_UNMAP, drm_t3_segment_unmap)
+#define DRM_IOCTL_T3_SEGMENT_STAGING	DRM_T3_IOW(DRM_T3_SEGMENT_STAGING, drm_t3_segment_staging)
+#define DRM_IOCTL_T3_GRANT_EXPORT	DRM_T3_IOWR(DRM_T3_GRANT_EXPORT, drm_t3_grant_export)
+#define DRM_IOCTL_T3_GRANT_REVOKE	DRM_T3_IOW(DRM_T3_GRANT_REVOKE, drm_t3_grant_revoke)
+#define DRM_IOCTL_T3_GRANT_IMPORT	DRM_T3_IOWR(DRM_T3_GRANT_IMPORT, drm_t3_grant_import)
+#define DRM_IOCTL_T3_GRANT_RELEASE	DRM_T3_IOW(DRM_T3_GRANT_RELEASE, drm_t3_grant_release)
+#define DRM_IOCTL_T3_QUEUE_CREATE	DRM_T3_IOWR(DRM_T3_QUEUE_CREATE, drm_t3_queue_create)
+#define DRM_IOCTL_T3_QUEUE_DESTROY	DRM_T3_IOW(DRM_T3_QUEUE_DESTROY, drm_t3_queue_destroy)
+#define DRM_IOCTL_T3_QUEUE_SUBMIT	DRM_T3_IOW(DRM_T3_QUEUE_SUBMIT, drm_t3_queue_submit)
+#define DRM_IOCTL_T3_SPACE_TILE		DRM_T3_IOWR(DRM_T3_SPACE_TILE, drm_t3_space_tile)
+#define DRM_IOCTL_T3_KEY_EXPORT		DRM_T3_IOWR(DRM_T3_KEY_EXPORT, drm_t3_key_export)
+#define DRM_IOCTL_T3_KEY_IMPORT		DRM_T3_IOWR(DRM_T3_KEY_IMPORT, drm_t3_key_import)
+#define DRM_IOCTL_T3_REFUSAL		DRM_T3_IOWR(DRM_T3_REFUSAL, drm_t3_refusal)
+#define DRM_IOCTL_T3_SEGMENT_WIDEN	DRM_T3_IOW(DRM_T3_SEGMENT_WIDEN, drm_t3_segment_widen)
 
 /*
  * Extension rules
@@ -161,31 +161,31 @@ extern "C" {
  * Limits of this version. A name in parentheses is a field of &struct drm_t3_device_info,
  * where a device may have a lower limit.
  */
-#define DRM_T3_PAGE_SIZE	   4096	    /* of doorbell pages and event areas */
-#define DRM_T3_SEGMENTS_MAX	   64	    /* of a space (space_segments) */
-#define DRM_T3_SLOTS_MAX	   4	    /* of a segment (staging_slots) */
-#define DRM_T3_IMPORTS_MAX	   32	    /* of a space (space_imports) */
-#define DRM_T3_UPDATES_MAX	   64	    /* per element (max_updates) */
-#define DRM_T3_TILES_MAX	   1048576  /* of a space */
-#define DRM_T3_PITCH_MAX	   16777216 /* of a segment */
-#define DRM_T3_BLOCK_TILES_MAX	   256	    /* sent together */
-#define DRM_T3_WIDE_BYTES_MAX	   32768    /* of a tile with accumulators */
-#define DRM_T3_WIDE_ROWS_MAX	   128	    /* of such a tile */
-#define DRM_T3_STAGED_ROWS_MAX	   4096	    /* of a tile that a doorbell applies here */
-#define DRM_T3_EVENTFDS_MAX	   64	    /* of a space */
-#define DRM_T3_QUEUES_MAX	   64	    /* of a device */
-#define DRM_T3_CLIENTS_MAX	   256	    /* of a device: users with any */
-#define DRM_T3_QUEUE_PRIORITY_MAX  3
-#define DRM_T3_QUEUE_JOBS_MAX	   1024 /* of a queue, not over */
-#define DRM_T3_SUBMIT_COMMANDS_MAX 256
-#define DRM_T3_SUBMIT_PIECES_MAX   4096	      /* of all commands of a job */
-#define DRM_T3_SUBMIT_SYNCS_MAX	   64	      /* in_count, out_count */
-#define DRM_T3_SUBMIT_STRIDE_MAX   4096	      /* command_stride, sync_stride */
-#define DRM_T3_COPY_BYTES_MAX	   1073741824 /* rows * row_bytes of a command */
-#define DRM_T3_GEMM_DEPTH_MAX	   1048576
-#define DRM_T3_GEMM_GROUP_MAX	   65535      /* group_*, tile_*, raster_rows */
-#define DRM_T3_GEMM_WORK_MAX	   4294967296 /* rows * columns * depth: some seconds */
-#define DRM_T3_SYNCOBJS_MAX	   4096	      /* in one DRM_IOCTL_SYNCOBJ_* */
+#define DRM_T3_PAGE_SIZE		4096		/* of doorbell pages and event areas */
+#define DRM_T3_SEGMENTS_MAX		64		/* of a space (space_segments) */
+#define DRM_T3_SLOTS_MAX		4		/* of a segment (staging_slots) */
+#define DRM_T3_IMPORTS_MAX		32		/* of a space (space_imports) */
+#define DRM_T3_UPDATES_MAX		64		/* per element (max_updates) */
+#define DRM_T3_TILES_MAX		1048576		/* of a space */
+#define DRM_T3_PITCH_MAX		16777216	/* of a segment */
+#define DRM_T3_BLOCK_TILES_MAX		256		/* sent together */
+#define DRM_T3_WIDE_BYTES_MAX		32768		/* of a tile with accumulators */
+#define DRM_T3_WIDE_ROWS_MAX		128		/* of such a tile */
+#define DRM_T3_STAGED_ROWS_MAX		4096		/* of a tile that a doorbell applies here */
+#define DRM_T3_EVENTFDS_MAX		64		/* of a space */
+#define DRM_T3_QUEUES_MAX		64		/* of a device */
+#define DRM_T3_CLIENTS_MAX		256		/* of a device: users with any */
+#define DRM_T3_QUEUE_PRIORITY_MAX	3
+#define DRM_T3_QUEUE_JOBS_MAX		1024		/* of a queue, not over */
+#define DRM_T3_SUBMIT_COMMANDS_MAX	256
+#define DRM_T3_SUBMIT_PIECES_MAX	4096		/* of all commands of a job */
+#define DRM_T3_SUBMIT_SYNCS_MAX		64		/* in_count, out_count */
+#define DRM_T3_SUBMIT_STRIDE_MAX	4096		/* command_stride, sync_stride */
+#define DRM_T3_COPY_BYTES_MAX		1073741824	/* rows * row_bytes of a command */
+#define DRM_T3_GEMM_DEPTH_MAX		1048576
+#define DRM_T3_GEMM_GROUP_MAX		65535		/* group_*, tile_*, raster_rows */
+#define DRM_T3_GEMM_WORK_MAX		4294967296	/* rows * columns * depth: some seconds */
+#define DRM_T3_SYNCOBJS_MAX		4096		/* in one DRM_IOCTL_SYNCOBJ_* */
 
 /* -------------------------------------------------------------------- query */
 
@@ -230,22 +230,22 @@ enum drm_t3_topology {
 };
 
 /* Capabilities of the hardware: do not use one whose bit is not set. */
-#define DRM_T3_FEATURE_STAGING	(1ull << 0)  /* DRM_IOCTL_T3_SEGMENT_STAGING, tile doorbells */
-#define DRM_T3_FEATURE_MINMAX	(1ull << 1)  /* DRM_T3_OP_MIN, DRM_T3_OP_MAX */
-#define DRM_T3_FEATURE_QUEUES	(1ull << 2)  /* queues and jobs */
-#define DRM_T3_FEATURE_MULTI	(1ull << 3)  /* several imports for a segment */
-#define DRM_T3_FEATURE_BLOCKS	(1ull << 4)  /* drm_t3_segment_map.block_tiles */
-#define DRM_T3_FEATURE_BYTES	(1ull << 5)  /* DRM_T3_U8, DRM_T3_I8 */
-#define DRM_T3_FEATURE_GEMM	(1ull << 7)  /* DRM_T3_COMMAND_GEMM */
-#define DRM_T3_FEATURE_TIMED	(1ull << 8)  /* DRM_T3_COMMAND_TIMED */
-#define DRM_T3_FEATURE_TILES	(1ull << 9)  /* DRM_IOCTL_T3_SPACE_TILE */
-#define DRM_T3_FEATURE_KEYS	(1ull << 10) /* DRM_IOCTL_T3_KEY_EXPORT, DRM_IOCTL_T3_KEY_IMPORT */
+#define DRM_T3_FEATURE_STAGING (1ull << 0) /* DRM_IOCTL_T3_SEGMENT_STAGING, tile doorbells */
+#define DRM_T3_FEATURE_MINMAX  (1ull << 1) /* DRM_T3_OP_MIN, DRM_T3_OP_MAX */
+#define DRM_T3_FEATURE_QUEUES  (1ull << 2) /* queues and jobs */
+#define DRM_T3_FEATURE_MULTI   (1ull << 3) /* several imports for a segment */
+#define DRM_T3_FEATURE_BLOCKS  (1ull << 4) /* drm_t3_segment_map.block_tiles */
+#define DRM_T3_FEATURE_BYTES   (1ull << 5) /* DRM_T3_U8, DRM_T3_I8 */
+#define DRM_T3_FEATURE_GEMM    (1ull << 7) /* DRM_T3_COMMAND_GEMM */
+#define DRM_T3_FEATURE_TIMED   (1ull << 8) /* DRM_T3_COMMAND_TIMED */
+#define DRM_T3_FEATURE_TILES   (1ull << 9) /* DRM_IOCTL_T3_SPACE_TILE */
+#define DRM_T3_FEATURE_KEYS    (1ull << 10) /* DRM_IOCTL_T3_KEY_EXPORT, DRM_IOCTL_T3_KEY_IMPORT */
 #define DRM_T3_FEATURE_FAR_KEYS (1ull << 11) /* keys also for and from ranks of other nodes */
-#define DRM_T3_FEATURE_TYPES	(1ull << 12) /* DRM_T3_U32, I64, U64 and F64; since version 2.3 */
+#define DRM_T3_FEATURE_TYPES   (1ull << 12) /* DRM_T3_U32, I64, U64 and F64; since version 2.3 */
 #define DRM_T3_FEATURE_BYTE_OPS (1ull << 13) /* U8, I8 with any op; since version 2.3 */
-#define DRM_T3_FEATURE_BITWISE	(1ull << 14) /* DRM_T3_OP_AND, OR, XOR; since version 2.3 */
-#define DRM_T3_FEATURE_PRODUCT	(1ull << 15) /* DRM_T3_OP_MUL; since version 2.3 */
-#define DRM_T3_FEATURE_WIDEN	(1ull << 16) /* DRM_IOCTL_T3_SEGMENT_WIDEN; since version 2.4 */
+#define DRM_T3_FEATURE_BITWISE (1ull << 14) /* DRM_T3_OP_AND, OR, XOR; since version 2.3 */
+#define DRM_T3_FEATURE_PRODUCT (1ull << 15) /* DRM_T3_OP_MUL; since version 2.3 */
+#define DRM_T3_FEATURE_WIDEN   (1ull << 16) /* DRM_IOCTL_T3_SEGMENT_WIDEN; since version 2.4 */
 #define DRM_T3_FEATURE_REFUSALS (1ull << 32) /* DRM_IOCTL_T3_REFUSAL; since version 2.1 */
 
 /**
@@ -1709,7 +1709,7 @@ enum drm_t3_nak {
 	DRM_T3_NAK_KEY_LIMIT = 13,
 };
 
-#define DRM_T3_FAULT_RING     16   /* entries of drm_t3_event_area.ring */
+#define DRM_T3_FAULT_RING     16 /* entries of drm_t3_event_area.ring */
 #define DRM_T3_EVENT_RESERVED 1856 /* bytes at the end of struct drm_t3_event_area */
 
 /* drm_t3_event_area.segment */
