@@ -110,17 +110,15 @@ static void fill_segment_staging(struct world *world, void *arg)
 	};
 }
 
-/* Of a segment that can widen, beside that of the world. */
+/* Of a segment that can widen, beside that of the world. Random calls may have left no room for it. */
 static void fill_segment_widen(struct world *world, void *arg)
 {
 	struct drm_t3_segment_map map = raw_segment(&world->source);
-	int ret;
 
 	map.segment = 1;
 	map.dtype = DRM_T3_BF16;
 	map.offset = PAGE / 2;
-	ret = raw_map(&world->source, &map);
-	CHECK(!ret || ret == -EEXIST);
+	raw_map(&world->source, &map);
 	*(struct drm_t3_segment_widen *)arg = (struct drm_t3_segment_widen){
 		.space = world->source.space,
 		.segment = 1,
