@@ -20,7 +20,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")).resolve()
 PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's modules
-VM_SECONDS = 900
+VM_SECONDS = 1700
 UPSTREAM_SECONDS = 3300
 NEEDED = ("torch", "cffi", "numpy", "pytest")
 VM_OPTIONS = ("--ranks", "4", "--name", "torch", "--root", "host", "--memory", "3G")

@@ -19,7 +19,7 @@ TEST("each property has its register")
 		uint32_t offset, width;
 		uint64_t value;
 	} list[] = {
-		{ T3_REG_CAPS, 4, 0xffbf },
+		{ T3_REG_CAPS, 4, 0x1ffbf },
 		{ T3_REG_MEMORY_SIZE, 8, HOST_MEMORY },
 		{ T3_REG_APERTURE_SIZE, 8, HOST_APERTURE },
 		{ T3_REG_FABRIC_ID, 8, 0x1122334455667788ull },

@@ -199,7 +199,8 @@ class Comm(Resource):
     def _set_plan_flags(self, flags: int) -> None:
         result = self._call(lib.t3_comm_set_plan_flags, flags)
         if result:
-            raise errors.make(result, what="flags")
+            raise errors.make(result, self._call(lambda pointer: string(
+                lib.t3_comm_error(pointer))), "flags")
 
     def all_reduce(self, data: Any, out: Array | None = None, op: OpLike = "add",
                    dtype: DtypeLike | None = None, timeout: float | None = None) -> Array:

@@ -75,14 +75,15 @@ bool timed_mca(const struct t3_timed *sim)
 bool timed_turns(const struct t3_timed *sim)
 {
 	const struct timed_shape *s = &sim->shape;
-	uint64_t slots = timed_slots(&sim->setup, s->tiles),
-		 groups = (s->tiles + slots - 1) / slots;
-	uint64_t gemm = groups * sim->setup.params.groups_per_unit * s->k_steps *
-			timed_step_ps(&sim->setup);
-	uint64_t bytes = (uint64_t)s->cut.rows * s->cut.columns * s->element_bytes;
+	uint64_t slots, groups, gemm, bytes;
 
-	return sim->setup.program == T3_TIMED_T3_MCA_TURNS &&
-	       (s->ranks - 1) * timed_ps(bytes, sim->setup.params.link_gbps) > gemm;
+	if (sim->setup.program != T3_TIMED_T3_MCA_TURNS)
+		return false; /* which may have no GEMM */
+	slots = timed_slots(&sim->setup, s->tiles);
+	groups = (s->tiles + slots - 1) / slots;
+	gemm = groups * sim->setup.params.groups_per_unit * s->k_steps * timed_step_ps(&sim->setup);
+	bytes = (uint64_t)s->cut.rows * s->cut.columns * s->element_bytes;
+	return (s->ranks - 1) * timed_ps(bytes, sim->setup.params.link_gbps) > gemm;
 }
 
 bool timed_fused(const struct t3_timed *sim)

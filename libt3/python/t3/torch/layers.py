@@ -83,7 +83,7 @@ class RowParallel(torch.autograd.Function):
         return output if bias is None else output.add_(bias)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    @torch.autograd.function.once_differentiable  # type: ignore[misc]
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         inputs, weight = ctx.saved_tensors
         needs = ctx.needs_input_grad
@@ -106,7 +106,7 @@ class ColumnParallel(torch.autograd.Function):
         return output if bias is None else output.add_(bias)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    @torch.autograd.function.once_differentiable  # type: ignore[misc]
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         whole, weight = ctx.saved_tensors
         needs = ctx.needs_input_grad
