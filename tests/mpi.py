@@ -249,7 +249,7 @@ def t3_does_what_it_can_and_the_results_are_right(_place):
 def parts_truth_and_places_are_right(_place):
     status, text = ring()["parts"]
     must(status == 0 and passed(text, 4) and passed(text, 2), text)
-    # What was passed on is said by function and reason: here by the choice of the test.
+    # Calls are passed on by the choice of the test, and said by function and reason.
     must(len(re.findall(r"coll:t3: gatherv passed on: \d+ calls of \d+ bytes: its parts have too unequal lengths", text))
          == 4, text)
     must(len(re.findall(r"coll:t3: alltoallv passed on: 3 calls of \d+ bytes: calls before it were not T3's", text)) == 4,

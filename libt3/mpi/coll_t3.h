@@ -460,7 +460,7 @@ bool coll_t3_run_flat(coll_t3_module_t *m, struct coll_t3_job *job, const struct
 /* ---------------------------------------------------------------------- parts.c */
 
 /*
- * What all ranks know of a call before they choose, with parts of different lengths. `of` has the
+ * Knowledge that all ranks have of a call before they choose, with parts of different lengths. `of` has the
  * bytes of each rank's part.
  */
 struct coll_t3_parts {

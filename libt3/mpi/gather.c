@@ -6,7 +6,7 @@
  */
 #include "coll_t3.h"
 
-/* What a rank sends, and where and how it gets the parts. root < 0: all ranks get them. */
+/* A rank's own part, and where and how the parts come. root < 0: all ranks get them. */
 struct gather {
 	const void *own;
 	int own_count;

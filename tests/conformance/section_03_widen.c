@@ -62,7 +62,15 @@ static void store_update(struct conf_space *s, uint32_t dtype, unsigned update, 
 	}
 }
 
-/* What the accumulator of an element holds after so many updates. */
+static void store_epoch(struct conf *c, struct conf_space *s, uint32_t dtype, unsigned width)
+{
+	conf_arm_wait(c, s, 1);
+	for (unsigned i = 0; i < UPDATES; i++)
+		store_update(s, dtype, i, width);
+	conf_wait_state(c, s, T3_SPACE_COMPLETE, 1);
+}
+
+/* The value of an element's accumulator after so many updates. */
 static uint64_t accumulated(uint32_t dtype, uint32_t op, uint64_t start, unsigned element,
 			    unsigned updates)
 {
@@ -100,10 +108,7 @@ TEST("stores of each width round once", .rows = 2 * WIDTHS)
 	struct conf_space s;
 
 	setup(c, &s, dtype, T3_OP_ADD, T3_INIT_IDENTITY);
-	conf_arm_wait(c, &s, 1);
-	for (unsigned i = 0; i < UPDATES; i++)
-		store_update(&s, dtype, i, 2u << row / 2);
-	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
+	store_epoch(c, &s, dtype, 2u << row / 2);
 	check_rounded(c, &s, dtype, T3_OP_ADD, 0);
 	CHECK_EQUAL(c, "NMC_ELEMENTS", conf_counter(s.dev, T3_COUNTER_NMC_ELEMENTS),
 		    UPDATES * ELEMENTS);
@@ -117,10 +122,7 @@ TEST("products round once", .rows = 2, .label = dtype_label)
 	if (!(conf_reg(conf_device(c, 0), T3_REG_CAPS) & T3_CAP_PRODUCT))
 		conf_skip(c, "the device lacks CAPS.PRODUCT");
 	setup(c, &s, dtypes[row], T3_OP_MUL, T3_INIT_IDENTITY);
-	conf_arm_wait(c, &s, 1);
-	for (unsigned i = 0; i < UPDATES; i++)
-		store_update(&s, dtypes[row], i, 8);
-	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
+	store_epoch(c, &s, dtypes[row], 8);
 	check_rounded(c, &s, dtypes[row], T3_OP_MUL, one);
 }
 
@@ -173,10 +175,7 @@ TEST("kept bytes are what a sum begins with", .rows = 2, .label = dtype_label)
 	setup(c, &s, dtypes[row], T3_OP_ADD, T3_INIT_KEEP);
 	for (unsigned i = 0; i < ELEMENTS; i++)
 		conf_buffer_write(&s, 2 * i, 2, start);
-	conf_arm_wait(c, &s, 1);
-	for (unsigned i = 0; i < UPDATES; i++)
-		store_update(&s, dtypes[row], i, 8);
-	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
+	store_epoch(c, &s, dtypes[row], 8);
 	check_rounded(c, &s, dtypes[row], T3_OP_ADD, start);
 }
 
@@ -231,10 +230,7 @@ TEST("without its accumulators a segment rounds each update", .rows = 2, .label 
 	setup(c, &s, dtypes[row], T3_OP_ADD, T3_INIT_IDENTITY);
 	args.space = s.args.space;
 	ADMIN(c, s.dev, T3_CMD_SEG_WIDEN, &args);
-	conf_arm_wait(c, &s, 1);
-	for (unsigned i = 0; i < UPDATES; i++)
-		store_update(&s, dtypes[row], i, 8);
-	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
+	store_epoch(c, &s, dtypes[row], 8);
 	for (unsigned i = 0; i < ELEMENTS; i++) {
 		uint64_t each = 0;
 

@@ -567,21 +567,22 @@ TEST("spinning is the spaces")
 	assert_true(hw[0].waits > 0);
 }
 
-/* ----------------------------------------------------------------------- bind */
+/* --------------------------------------------------------------------- widening */
+
+static const struct t3_plan_desc widened = {
+	.collective = T3_REDUCE_SCATTER,
+	.count = 10,
+	.dtype = DRM_T3_BF16,
+	.op = DRM_T3_OP_ADD,
+	.flags = T3_PLAN_WIDEN,
+};
 
 /* Of a reduce-scatter, a rank's own chunk: the others go on without a sum here. */
 TEST("a widened plan gives its sums accumulators")
 {
-	const struct t3_plan_desc desc = {
-		.collective = T3_REDUCE_SCATTER,
-		.count = 10,
-		.dtype = DRM_T3_BF16,
-		.op = DRM_T3_OP_ADD,
-		.flags = T3_PLAN_WIDEN,
-	};
 	uint32_t r, s;
 
-	make_plans(&desc);
+	make_plans(&widened);
 	for (r = 0; r < RANKS; r++)
 		for (s = 0; s < T3_LAYOUT_SEGMENTS; s++) {
 			assert_int_equal(!!hw[r].widen[s].bo_handle, s == r);
@@ -592,18 +593,12 @@ TEST("a widened plan gives its sums accumulators")
 /* The device may be an older one. */
 TEST("a device that cannot widen is named")
 {
-	const struct t3_plan_desc desc = {
-		.collective = T3_REDUCE_SCATTER,
-		.count = 10,
-		.dtype = DRM_T3_BF16,
-		.op = DRM_T3_OP_ADD,
-		.flags = T3_PLAN_WIDEN,
-	};
-
 	fail_call(1, DRM_IOCTL_T3_SEGMENT_WIDEN, 0, EOPNOTSUPP);
-	assert_int_equal(t3_plan_create_all(comms, RANKS, &desc, plans), -EOPNOTSUPP);
+	assert_int_equal(t3_plan_create_all(comms, RANKS, &widened, plans), -EOPNOTSUPP);
 	assert_non_null(strstr(t3_comm_error(comms[0]), "Operation not supported"));
 }
+
+/* ----------------------------------------------------------------------- bind */
 
 static const struct t3_plan_desc staged = {
 	.collective = T3_ALL_GATHER,

@@ -7,11 +7,6 @@
 
 #define ELEMENTS 256u /* at a time */
 
-static uint32_t min32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint32_t check_segment(const struct t3_segment *segment)
 {
 	if (segment->kind == T3_SEG_REMOTE)
@@ -73,7 +68,7 @@ void t3_widen_update(const struct t3_segment *segment, uint64_t address, const v
 	float values[ELEMENTS];
 
 	for (; left; left -= count, from += 2 * count, accumulators += 4 * count) {
-		count = min32(left, ELEMENTS);
+		count = left < ELEMENTS ? left : ELEMENTS;
 		t3_nmc_widen(segment->dtype, from, values, count);
 		t3_nmc_apply(T3_DTYPE_F32, segment->op, accumulators, values, 4 * count);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the programs share that check collectives: see checks.h. */
+/* Parts shared by the programs that check collectives: see checks.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the programs share that check collectives: a count of checks, the component's counters, and data.
- * They know nothing of T3 but the names of its counters.
+ * Parts shared by the programs that check collectives: checks, the component's counters, and data.
+ * These parts know nothing of T3 but the names of its counters.
  */
 #ifndef T3_MPI_CHECKS_H
 #define T3_MPI_CHECKS_H
@@ -13,7 +13,7 @@
 /* The communicator that is checked. */
 extern MPI_Comm comm;
 extern int rank, ranks;
-/* Who must do the calls that T3 can do. 1: T3, 0: the next component, -1: anyone. */
+/* The one that must do the calls that T3 can do. 1: T3, 0: the next component, -1: anyone. */
 extern int by_t3;
 
 /* Count a check. One that is not good is said, and fails the program. */
