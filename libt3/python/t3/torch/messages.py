@@ -24,7 +24,8 @@ from t3.torch.errors import Aborted, NoWay
 LONG = 16384  # bytes, from which on a message goes by the devices
 PIECE = 1 << 18  # bytes of a plan: there may be many channels
 # Tags that programs do not use.
-ANSWER, JOIN, DATA = 0x7fff0001, 0x7fff0002, 0x7fff0003
+ANSWER, DATA = 0x7fff0001, 0x7fff0003
+JOIN, JOIN_REPLY = 0x7fff0002, 0x7fff0004  # two, as the channel the other way may join meanwhile
 
 
 def long_from() -> int:
@@ -72,10 +73,10 @@ class Channel:
         text = torch.frombuffer(bytearray(mine), dtype=torch.uint8)
         if self._is_sender:
             self._gloo.send([text], self._peer, JOIN).wait()
-            self._gloo.recv([theirs], self._peer, JOIN).wait()
+            self._gloo.recv([theirs], self._peer, JOIN_REPLY).wait()
             return [mine, bytes(theirs.tolist())]
         self._gloo.recv([theirs], self._peer, JOIN).wait()
-        self._gloo.send([text], self._peer, JOIN).wait()
+        self._gloo.send([text], self._peer, JOIN_REPLY).wait()
         return [bytes(theirs.tolist()), mine]
 
     def abort(self) -> None:
