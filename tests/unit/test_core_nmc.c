@@ -412,3 +412,46 @@ TEST("conversions round once to nearest")
 			for (i = 0; i < sizeof(fraction) / sizeof(fraction[0]); i++)
 				convert(dtype, exponent << 23 | fraction[i]);
 }
+
+#define RUN 19u /* with a rest after each number of lanes */
+
+/* Runs begin at odd places. A byte after each run must stay. */
+static void convert_run(uint32_t dtype, const uint32_t *bits, uint32_t count)
+{
+	uint8_t halves[2 * RUN + 2];
+	float values[RUN + 1], one;
+	uint32_t i, narrow, wide;
+
+	memset(halves, 0xa5, sizeof(halves));
+	memcpy(values, bits, count * sizeof(*bits));
+	t3_nmc_narrow(dtype, values, halves + 1, count);
+	assert_int_equal(halves[1 + 2 * count], 0xa5);
+	for (i = 0; i < count; i++) {
+		narrow = halves[1 + 2 * i] | (uint32_t)halves[2 + 2 * i] << 8;
+		assert_int_equal(narrow, ref_narrow(dtype, bits[i]));
+	}
+	for (i = 0; i < count; i++) /* each value of 16 bits, also the NaNs */
+		memcpy(halves + 1 + 2 * i, &bits[i], 2);
+	memset(values, 0xa5, sizeof(values));
+	t3_nmc_widen(dtype, halves + 1, values, count);
+	for (i = 0; i < count; i++) {
+		t3_nmc_widen(dtype, halves + 1 + 2 * i, &one, 1);
+		assert_memory_equal(&values[i], &one, sizeof(one));
+	}
+	memcpy(&wide, &values[count], sizeof(wide));
+	assert_int_equal(wide, 0xa5a5a5a5);
+}
+
+TEST("runs of conversions have the bits of one at a time")
+{
+	uint64_t seed = 11;
+	uint32_t dtype, first, i, bits[RUN];
+
+	for (dtype = T3_DTYPE_F16; dtype <= T3_DTYPE_BF16; dtype++)
+		for (first = 0; first < 0x10000; first += RUN - 3) {
+			for (i = 0; i < RUN; i++)
+				bits[i] = (uint32_t)host_random(&seed) << 16 | (first + i) % 0x10000;
+			convert_run(dtype, bits, first / (RUN - 3) % (RUN + 1));
+			convert_run(dtype, bits, RUN);
+		}
+}

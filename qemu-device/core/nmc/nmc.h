@@ -36,6 +36,9 @@ void t3_nmc_apply_float(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t
 /* nmc_wide.c, nmc_neon.c: returns the number of bytes done, which may be 0. */
 size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes);
+/* The same of F16 and BF16: the number of elements done, from the first on. */
+uint32_t t3_nmc_widen_wide(uint32_t dtype, const uint8_t *src, float *dst, uint32_t count);
+uint32_t t3_nmc_narrow_wide(uint32_t dtype, const float *src, uint8_t *dst, uint32_t count);
 
 /* Adds to one element in memory. Inline, because most stores do this and little else. */
 static inline void t3_nmc_add_f32(uint8_t *dst, uint32_t bits)

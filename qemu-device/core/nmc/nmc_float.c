@@ -90,7 +90,7 @@ void t3_nmc_widen(uint32_t dtype, const void *src, float *dst, uint32_t count)
 		memcpy(dst, src, count * sizeof(*dst));
 		return;
 	}
-	for (i = 0; i < count; i++) {
+	for (i = t3_nmc_widen_wide(dtype, src, dst, count); i < count; i++) {
 		memcpy(&half, (const uint8_t *)src + 2 * i, 2);
 		dst[i] = dtype == T3_DTYPE_F16 ? f16_widen(half) : bf16_widen(half);
 	}
@@ -98,9 +98,11 @@ void t3_nmc_widen(uint32_t dtype, const void *src, float *dst, uint32_t count)
 
 void t3_nmc_narrow(uint32_t dtype, const float *src, void *dst, uint32_t count)
 {
-	uint32_t i, bits, size = t3_dtype_size(dtype);
+	uint32_t i = 0, bits, size = t3_dtype_size(dtype);
 
-	for (i = 0; i < count; i++) {
+	if (dtype != T3_DTYPE_F32)
+		i = t3_nmc_narrow_wide(dtype, src, dst, count);
+	for (; i < count; i++) {
 		if (dtype == T3_DTYPE_F32)
 			bits = src[i] != src[i] ? T3_F32_NAN : f32_to_bits(src[i]);
 		else

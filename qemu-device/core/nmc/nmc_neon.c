@@ -11,8 +11,15 @@
 
 #define STEP	      T3_NMC_WIDE
 #define REGISTER      sizeof(uint8x16_t)
+#define LANES	      8u /* of f32, in two registers */
 #define CANONICAL_NAN 0x7fc00000u
 _Static_assert(STEP == 2 * REGISTER, "two registers");
+
+static inline float32x4_t canonical(float32x4_t value)
+{
+	return vbslq_f32(vceqq_f32(value, value), value,
+			 vreinterpretq_f32_u32(vdupq_n_u32(CANONICAL_NAN)));
+}
 
 /* The instructions give a NaN for a NaN operand, and -0 is less than +0. */
 static inline float32x4_t combine(uint32_t op, float32x4_t a, float32x4_t b)
@@ -22,8 +29,7 @@ static inline float32x4_t combine(uint32_t op, float32x4_t a, float32x4_t b)
 			     : op == T3_OP_MAX ? vmaxq_f32(a, b)
 					       : vmulq_f32(a, b);
 
-	return vbslq_f32(vceqq_f32(result, result), result,
-			 vreinterpretq_f32_u32(vdupq_n_u32(CANONICAL_NAN)));
+	return canonical(result);
 }
 
 static inline uint8x16_t combine_f32(uint32_t op, uint8x16_t a, uint8x16_t b)
@@ -245,6 +251,48 @@ size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_
 	default:
 		return loops(combine_bf16, op, dst, src, bytes);
 	}
+}
+
+/*
+ * The instruction makes a signalling NaN of f16 a quiet one. So that the bits are those of
+ * nmc_float.c, lanes that hold one are left to it.
+ */
+static inline bool has_nan(uint16x8_t halves)
+{
+	return vmaxvq_u16(vandq_u16(halves, vdupq_n_u16(0x7fff))) > 0x7c00;
+}
+
+uint32_t t3_nmc_widen_wide(uint32_t dtype, const uint8_t *src, float *dst, uint32_t count)
+{
+	bool bf16 = dtype == T3_DTYPE_BF16;
+	uint32_t at;
+
+	for (at = 0; count - at >= LANES; at += LANES) {
+		uint16x8_t halves = vreinterpretq_u16_u8(vld1q_u8(src + 2 * (size_t)at));
+		uint16x4_t low = vget_low_u16(halves), high = vget_high_u16(halves);
+
+		if (!bf16 && has_nan(halves))
+			break;
+		vst1q_f32(dst + at, bf16 ? widen_bf16(low) : widen_f16(low));
+		vst1q_f32(dst + at + LANES / 2, bf16 ? widen_bf16(high) : widen_f16(high));
+	}
+	return at;
+}
+
+uint32_t t3_nmc_narrow_wide(uint32_t dtype, const float *src, uint8_t *dst, uint32_t count)
+{
+	bool bf16 = dtype == T3_DTYPE_BF16;
+	uint32_t at;
+
+	for (at = 0; count - at >= LANES; at += LANES) {
+		float32x4_t low = canonical(vld1q_f32(src + at));
+		float32x4_t high = canonical(vld1q_f32(src + at + LANES / 2));
+		uint16x8_t halves = vcombine_u16(bf16 ? narrow_bf16(low) : narrow_f16(low),
+						 bf16 ? narrow_bf16(high) : narrow_f16(high));
+
+		vst1q_u8(dst + 2 * (size_t)at, vreinterpretq_u8_u16(halves));
+	}
+	return at;
 }
 
 #endif

@@ -11,6 +11,7 @@
 
 #define WIDE __attribute__((target("avx2")))
 #define STEP sizeof(__m256i)
+#define LANES 8u /* of f32 */
 _Static_assert(STEP == T3_NMC_WIDE, "one register");
 
 /* 16 lanes of 16 bits, widened to f32. */
@@ -33,26 +34,16 @@ WIDE static inline __m256 pick(__m256 a, __m256 b, bool want_less)
 	return _mm256_blendv_ps(result, bits(0x7fc00000), _mm256_cmp_ps(a, b, _CMP_UNORD_Q));
 }
 
-WIDE static inline __m256 add(__m256 a, __m256 b)
+WIDE static inline __m256 canonical(__m256 value)
 {
-	__m256 sum = _mm256_add_ps(a, b);
-
-	return _mm256_blendv_ps(sum, bits(0x7fc00000), _mm256_cmp_ps(sum, sum, _CMP_UNORD_Q));
-}
-
-WIDE static inline __m256 multiply(__m256 a, __m256 b)
-{
-	__m256 product = _mm256_mul_ps(a, b);
-
-	return _mm256_blendv_ps(product, bits(0x7fc00000),
-				_mm256_cmp_ps(product, product, _CMP_UNORD_Q));
+	return _mm256_blendv_ps(value, bits(0x7fc00000), _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
 }
 
 WIDE static inline __m256 combine(uint32_t op, __m256 a, __m256 b)
 {
 	if (op == T3_OP_ADD)
-		return add(a, b);
-	return op == T3_OP_MUL ? multiply(a, b) : pick(a, b, op == T3_OP_MIN);
+		return canonical(_mm256_add_ps(a, b));
+	return op == T3_OP_MUL ? canonical(_mm256_mul_ps(a, b)) : pick(a, b, op == T3_OP_MIN);
 }
 
 WIDE static inline __m256d pick_f64(__m256d a, __m256d b, bool want_less)
@@ -355,7 +346,67 @@ size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_
 	return apply(dtype, op, dst, src, bytes);
 }
 
+/* Inlined with a constant type. */
+WIDE static inline __attribute__((always_inline)) uint32_t widen(bool bf16, const uint8_t *src,
+								 float *dst, uint32_t count)
+{
+	uint32_t at;
+
+	for (at = 0; count - at >= LANES; at += LANES) {
+		__m128i halves = _mm_loadu_si128((const __m128i *)(src + 2 * (size_t)at));
+		__m256 lanes = _mm256_castsi256_ps(
+			_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
+
+		_mm256_storeu_ps(dst + at, bf16 ? lanes : widen_f16(lanes));
+	}
+	return at;
+}
+
+WIDE static inline __attribute__((always_inline)) uint32_t narrow(bool bf16, const float *src,
+								  uint8_t *dst, uint32_t count)
+{
+	uint32_t at;
+
+	for (at = 0; count - at >= LANES; at += LANES) {
+		__m256 value = canonical(_mm256_loadu_ps(src + at));
+		__m256i lanes = bf16 ? narrow_bf16(value) : narrow_f16(value);
+		__m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(lanes),
+						  _mm256_extracti128_si256(lanes, 1));
+
+		_mm_storeu_si128((__m128i *)(dst + 2 * (size_t)at), halves);
+	}
+	return at;
+}
+
+WIDE uint32_t t3_nmc_widen_wide(uint32_t dtype, const uint8_t *src, float *dst, uint32_t count)
+{
+	if (count < LANES || !__builtin_cpu_supports("avx2"))
+		return 0;
+	return dtype == T3_DTYPE_BF16 ? widen(true, src, dst, count)
+				      : widen(false, src, dst, count);
+}
+
+WIDE uint32_t t3_nmc_narrow_wide(uint32_t dtype, const float *src, uint8_t *dst, uint32_t count)
+{
+	if (count < LANES || !__builtin_cpu_supports("avx2"))
+		return 0;
+	return dtype == T3_DTYPE_BF16 ? narrow(true, src, dst, count)
+				      : narrow(false, src, dst, count);
+}
+
 #elif !defined(__aarch64__) /* nmc_neon.c */
+
+uint32_t t3_nmc_widen_wide(uint32_t dtype, const uint8_t *src, float *dst, uint32_t count)
+{
+	(void)dtype, (void)src, (void)dst, (void)count;
+	return 0;
+}
+
+uint32_t t3_nmc_narrow_wide(uint32_t dtype, const float *src, uint8_t *dst, uint32_t count)
+{
+	(void)dtype, (void)src, (void)dst, (void)count;
+	return 0;
+}
 
 size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes)

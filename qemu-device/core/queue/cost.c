@@ -12,8 +12,8 @@ static const struct cost {
 } costs[T3_DTYPE_COUNT] = {
 	[T3_DTYPE_I32] = { .update = 0, .a = 32, .b = 2, .sum = 4 },
 	[T3_DTYPE_F32] = { .update = 0, .a = 64, .b = 2, .sum = 72 },
-	[T3_DTYPE_F16] = { .update = 7, .a = 72, .b = 34, .sum = 120 },
-	[T3_DTYPE_BF16] = { .update = 1, .a = 48, .b = 17, .sum = 64 },
+	[T3_DTYPE_F16] = { .update = 7, .a = 72, .b = 4, .sum = 10 },
+	[T3_DTYPE_BF16] = { .update = 1, .a = 48, .b = 3, .sum = 7 },
 };
 
 /* Large operands come from memory, not from a cache, so a byte takes four times as long as there. */
