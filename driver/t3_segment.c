@@ -402,6 +402,7 @@ static int t3_segment_map(struct t3_space *space, const struct drm_t3_segment_ma
 		.rows = args->rows,
 		.row_bytes = args->row_bytes,
 		.pitch = args->pitch,
+		.offset = args->offset,
 		.tile_rows = args->tile_rows,
 		.tile_row_bytes = args->tile_row_bytes,
 		.updates = args->updates,

@@ -34,6 +34,7 @@ struct t3_segment {
 	u32 rows;
 	u32 row_bytes;
 	u32 pitch;
+	u64 offset; /* in the space's buffer */
 	u32 tile_rows;
 	u32 tile_row_bytes;
 	u32 updates;

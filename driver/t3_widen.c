@@ -63,6 +63,17 @@ static int t3_widen_check_range(struct drm_file *file, const struct t3_segment *
 	return 0;
 }
 
+/* For the space's own buffer. */
+static int t3_widen_check_apart(struct drm_file *file, const struct t3_segment *segment,
+				const struct drm_t3_segment_widen *args)
+{
+	u64 extent = t3_segment_extent(segment->rows, segment->row_bytes, segment->pitch);
+
+	if (args->offset < segment->offset + extent && segment->offset < args->offset + 2 * extent)
+		return t3_refuse(file, args, -EINVAL, offset, "apart from the segment's own bytes");
+	return 0;
+}
+
 static int t3_segment_widen_locked(struct t3_space *space, struct t3_bo *bo,
 				   const struct drm_t3_segment_widen *args)
 {
@@ -84,6 +95,8 @@ static int t3_segment_widen_locked(struct t3_space *space, struct t3_bo *bo,
 		ret = t3_widen_check_segment(space->file, segment, args);
 	if (bo && !ret)
 		ret = t3_widen_check_range(space->file, segment, bo, args);
+	if (bo && bo == space->bo && !ret)
+		ret = t3_widen_check_apart(space->file, segment, args);
 	if (ret)
 		return ret;
 	ret = t3_admin(space->tdev, T3_CMD_SEG_WIDEN, &cmd, sizeof(cmd));

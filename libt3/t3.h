@@ -334,8 +334,8 @@ T3_API int t3_staging_bind(struct t3_space *space, uint32_t segment, struct t3_b
 /*
  * Give a local or dma segment accumulators: its updates are combined in DRM_T3_F32, and each element
  * is rounded to the segment's dtype once, when its tile's count is reached. Accumulators take
- * 2 * ((rows - 1) * pitch + row_bytes) bytes of the buffer, at offset, a multiple of 8. Nothing else
- * may use these bytes while the space is armed. buffer NULL with offset 0 takes them away. The dtype
+ * 2 * ((rows - 1) * pitch + row_bytes) bytes of the buffer, at offset, a multiple of 8, apart from the
+ * segment's own. Nothing else may use these bytes while the space is armed. buffer NULL with offset 0 takes them away. The dtype
  * is F16 or BF16, op is ADD or MUL, and a tile has at most DRM_T3_WIDE_ROWS_MAX rows and
  * DRM_T3_WIDE_BYTES_MAX bytes.
  * Errors: -ENOENT: no such segment. -EINVAL: range, or a segment that cannot widen. -EBUSY: the space

@@ -785,8 +785,8 @@ struct drm_t3_segment_staging {
  * segment when its count is reached. So each element is rounded once in an epoch. The segment is
  * LOCAL or DMA, of dtype F16 or BF16 and op ADD or MUL, with tiles of at most DRM_T3_WIDE_ROWS_MAX
  * rows and DRM_T3_WIDE_BYTES_MAX bytes. The accumulators take 2 * ((rows - 1) * pitch + row_bytes)
- * bytes. If something else changes these while the space is armed, the sums are wrong. The segment
- * pins the buffer.
+ * bytes, which are apart from the segment's own. If something else changes these while the space is
+ * armed, the sums are wrong. The segment pins the buffer.
  *
  * Errors: -ENOENT space, segment or buffer; -EINVAL segment index, kind, dtype, op, tiles, offset;
  * -EOPNOTSUPP the device lacks the feature, or the buffer is not memory of this device; -EBUSY as

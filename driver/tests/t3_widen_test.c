@@ -66,6 +66,27 @@ static void t3_widen_test_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t3_widen_check_range(NULL, segment, bo, &args), -EINVAL);
 }
 
+/* A segment of 960 bytes at 2048: accumulators end before it, or begin behind it. */
+static void t3_widen_test_apart(struct kunit *test)
+{
+	struct t3_segment segment = t3_widen_test_segment;
+	static const struct {
+		u64 offset;
+		int result;
+	} cases[] = {
+		{ 2048 - 1920, 0 }, { 2048 - 1912, -EINVAL }, { 2048, -EINVAL },
+		{ 3000, -EINVAL },  { 3008, 0 },
+	};
+	unsigned int i;
+
+	segment.offset = 2048;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct drm_t3_segment_widen args = { .offset = cases[i].offset };
+
+		KUNIT_EXPECT_EQ(test, t3_widen_check_apart(NULL, &segment, &args), cases[i].result);
+	}
+}
+
 static void t3_widen_test_args(struct kunit *test)
 {
 	struct drm_t3_segment_widen args = { .bo_handle = 1, .offset = 8 };
@@ -86,6 +107,7 @@ static void t3_widen_test_args(struct kunit *test)
 static struct kunit_case t3_widen_cases[] = {
 	KUNIT_CASE(t3_widen_test_segments),
 	KUNIT_CASE(t3_widen_test_range),
+	KUNIT_CASE(t3_widen_test_apart),
 	KUNIT_CASE(t3_widen_test_args),
 	{}
 };

@@ -386,10 +386,14 @@ static void map_wide(struct conf *c, struct conf_space *s, const struct conf_cha
 	conf_map(c, s, &map);
 }
 
+/* Behind the longest segment of map_wide(). */
 static struct t3_cmd_seg_widen good(const struct conf_space *s)
 {
 	return (struct t3_cmd_seg_widen){
-		.space = s->args.space, .segment = 5, .address = s->args.buffer, .widen = 1
+		.space = s->args.space,
+		.segment = 5,
+		.address = s->args.buffer + (T3_MAX_WIDE_ROWS + 2) * T3_MAX_WIDE_BYTES,
+		.widen = 1,
 	};
 }
 
@@ -469,6 +473,42 @@ TEST("accumulators may end with the memory")
 	conf_try(c, s.dev, T3_CMD_SEG_WIDEN, &args, sizeof(args), T3_ADMIN_BAD_RANGE);
 	args.address -= 8;
 	conf_try(c, s.dev, T3_CMD_SEG_WIDEN, &args, sizeof(args), T3_ADMIN_OK);
+}
+
+/* A segment of 64 bytes at 256 of the buffer. */
+static const struct {
+	const char *name;
+	uint64_t at;
+	uint32_t status;
+} places[] = {
+	{ "end where it begins", 256 - 128, T3_ADMIN_OK },
+	{ "begin 8 bytes later", 256 - 120, T3_ADMIN_BAD_RANGE },
+	{ "are at its place", 256, T3_ADMIN_BAD_RANGE },
+	{ "begin at its last 8 bytes", 256 + 56, T3_ADMIN_BAD_RANGE },
+	{ "begin where it ends", 256 + 64, T3_ADMIN_OK },
+};
+
+static const char *place_label(unsigned row)
+{
+	return places[row].name;
+}
+
+TEST("accumulators lie apart from their segment", .rows = ARRAY_SIZE(places), .label = place_label)
+{
+	struct t3_cmd_seg_widen args;
+	struct t3_cmd_seg_map map;
+	struct conf_space s;
+
+	if (!(conf_reg(conf_device(c, 0), T3_REG_CAPS) & T3_CAP_WIDEN))
+		conf_skip(c, "the device lacks CAPS.WIDEN");
+	conf_space_create(c, conf_device(c, 0), &s, 8192, 64);
+	map = conf_segment(&s, 5);
+	map.dtype = T3_DTYPE_BF16;
+	map.offset = 256;
+	conf_map(c, &s, &map);
+	args = good(&s);
+	args.address = s.args.buffer + places[row].at;
+	conf_try(c, s.dev, T3_CMD_SEG_WIDEN, &args, sizeof(args), places[row].status);
 }
 
 TEST("widening is configured in IDLE")

@@ -118,6 +118,22 @@ TEST("only memory of the device holds accumulators")
 	raw_close(&f.raw);
 }
 
+TEST("accumulators lie apart from what they sum to")
+{
+	struct drm_t3_segment_widen arg;
+	struct fixture f;
+
+	open_fixture(&f, 3);
+	arg = (struct drm_t3_segment_widen){ .space = f.raw.space, .bo_handle = f.raw.bo };
+	CHECK_EQ(call(f.raw.fd, DRM_IOCTL_T3_SEGMENT_WIDEN, &arg), -EINVAL);
+	arg.offset = RAW_SEGMENT_BYTES - 8;
+	CHECK_EQ(call(f.raw.fd, DRM_IOCTL_T3_SEGMENT_WIDEN, &arg), -EINVAL);
+	arg.offset = RAW_SEGMENT_BYTES;
+	CHECK_EQ(call(f.raw.fd, DRM_IOCTL_T3_SEGMENT_WIDEN, &arg), 0);
+	run_epoch(&f, 1, 0x3f81);
+	raw_close(&f.raw);
+}
+
 TEST("a segment that cannot widen is refused")
 {
 	static const struct {

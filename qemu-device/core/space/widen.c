@@ -21,6 +21,14 @@ static uint32_t check_segment(const struct t3_segment *segment)
 	return T3_ADMIN_OK;
 }
 
+/* The address and the extent are within the memory. */
+static bool overlaps(const struct t3_segment *segment, uint64_t address)
+{
+	uint64_t own = t3_segment_address(segment, 0, 0);
+
+	return address < own + segment->extent && own < address + 2 * segment->extent;
+}
+
 uint32_t t3_segment_widen(struct t3_space *space, const struct t3_cmd_seg_widen *cmd)
 {
 	uint64_t memory = space->dev->config.memory_size;
@@ -39,7 +47,8 @@ uint32_t t3_segment_widen(struct t3_space *space, const struct t3_cmd_seg_widen 
 		if (status != T3_ADMIN_OK)
 			return status;
 		if (cmd->address % 8 || cmd->address > memory ||
-		    2 * segment->extent > memory - cmd->address)
+		    2 * segment->extent > memory - cmd->address ||
+		    overlaps(segment, cmd->address))
 			return T3_ADMIN_BAD_RANGE;
 	}
 	segment->widens = cmd->widen;
