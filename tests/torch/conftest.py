@@ -51,6 +51,12 @@ def is_old():
     return "T3_TORCH_OLD" in os.environ
 
 
+@pytest.fixture
+def has_all_links(is_old):
+    """Whether each two devices have a link. Else they are a ring."""
+    return is_old
+
+
 @pytest.fixture(scope="module")
 def crew(tmp_path_factory):
     """Ranks that stay for the tests of a file."""

@@ -7,8 +7,8 @@ build python)
 
 Here T3_TORCH_DEVICE is none: gloo moves the data, and no device is needed. In a VM with four
 devices, whose root is this machine's userland, devices do. The tests are the same, but for
-test_native_*.py, which run here alone. Some of them run on old devices, too, which lack types and
-operations. `upstream` has torch's own tests with 2 and 4 ranks, and `part` some of them. Without an
+test_native_*.py, which run here alone. Some of them run on old devices in a full fabric, too, which
+lack types and operations. `upstream` has torch's own tests with 2 and 4 ranks, and `part` some of them. Without an
 argument all but `upstream` run, and the tutorial of the backend's page.
 """
 
@@ -27,9 +27,11 @@ VM_OPTIONS = ("--ranks", "4", "--name", "torch", "--root", "host", "--memory", "
 
 FILES = sorted(ROOT.glob("tests/torch/test_*.py"))
 IN_VM = [path for path in FILES if not path.stem.startswith("test_native_")]
-# The capabilities of SPEC.md 4 that devices may lack, and the tests to which that matters.
-OLD = ("--device-opts", "without-caps=0xf000")
-OF_OLD = ("test_collectives.py", "-k", "each_type or counts or whole_range or processor")
+# The capabilities of SPEC.md 4 that devices may lack, and the tests to which that matters. These
+# devices have a link between each two besides, for the tests of widening.
+OLD = ("--device-opts", "without-caps=0xf000", "--topology", "full")
+OF_OLD = ("test_collectives.py", "test_widening.py")
+OF_OLD_OPTIONS = ("-k", "each_type or counts or whole_range or processor or widen")
 NO_TESTS = 5  # pytest's status when -k leaves none
 
 
@@ -66,8 +68,8 @@ def vm(options):
 
 
 def old(options):
-    name, *chosen = OF_OLD
-    return in_vm(*pytest([ROOT / "tests/torch" / name], [*chosen, *options]), options=OLD,
+    files = [ROOT / "tests/torch" / name for name in OF_OLD]
+    return in_vm(*pytest(files, [*OF_OLD_OPTIONS, *options]), options=OLD,
                  env=["T3_TORCH_OLD=1"])
 
 

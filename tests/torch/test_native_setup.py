@@ -11,7 +11,7 @@ import torch.distributed as dist
 import t3.torch
 from t3 import Feature
 from t3.torch import device, launcher, opening, reduction, versions
-from t3.torch.group import common_features
+from t3.torch.group import common_features, wants_widening
 
 
 def test_without_torch_the_import_says_what_to_install():
@@ -57,6 +57,17 @@ def test_what_is_set_stays_and_without_a_launcher_nothing_is_set():
         found = dict(given)
         launcher.complete(found)
         assert found == given
+
+
+def test_widening_is_asked_for_by_the_environment():
+    assert not wants_widening({}, "ring") and not wants_widening({"T3_TORCH_WIDEN": "0"}, "ring")
+    assert wants_widening({"T3_TORCH_WIDEN": "1"}, "auto")
+    assert wants_widening({"T3_TORCH_WIDEN": "1"}, "direct")
+    with pytest.raises(RuntimeError, match="T3_TORCH_WIDEN is 0 or 1; it is 'yes'"):
+        wants_widening({"T3_TORCH_WIDEN": "yes"}, "auto")
+    for algorithm in ("ring", "hierarchical"):
+        with pytest.raises(RuntimeError, match=f"is auto or direct; it is '{algorithm}'"):
+            wants_widening({"T3_TORCH_WIDEN": "1"}, algorithm)
 
 
 def test_two_jobs_have_ports_of_their_own():

@@ -39,6 +39,7 @@ OPS = {"add": Feature(0), "min": Feature.MINMAX, "max": Feature.MINMAX, "mul": F
        "and": Feature.BITWISE, "or": Feature.BITWISE, "xor": Feature.BITWISE}
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
 WHOLE = (Collective.ALL_REDUCE, Collective.BROADCAST)
+NARROW = (torch.float16, torch.bfloat16)
 
 
 class About(NamedTuple):
@@ -51,6 +52,7 @@ class About(NamedTuple):
     root: int
     in_rank_order: bool
     tile: int | tuple[int, int]
+    widens: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,13 +68,13 @@ class Transfer:
     op: str = "add"
     root: int = 0
     in_rank_order: bool = False  # of a reduction: then its bits depend on the elements alone
-
+    widens: bool = False  # the sum is made in float32 and rounded once
 
     def about(self, count: int) -> About:
         """The plan for a piece of so many elements of the whole."""
         is_reduction = self.what in (Collective.ALL_REDUCE, Collective.REDUCE_SCATTER)
         return About(self.what, self.kind, count, self.op if is_reduction else "add", self.root,
-                     self.in_rank_order, 0)
+                     self.in_rank_order, 0, self.widens)
 
 
 class Kept(NamedTuple):
@@ -98,8 +100,15 @@ class Devices:
     name = "device"
 
     def __init__(self, comm: t3.Comm, timeout: float, algorithm: str, features: Feature,
-                 plans: int = PLANS, piece: int = PIECE) -> None:
-        """`features` are those that the devices of all ranks have."""
+                 plans: int = PLANS, piece: int = PIECE, widens: bool = False) -> None:
+        """`features` are those that the devices of all ranks have.
+
+        With widens each sum of a narrow type is rounded once. Errors: t3.Error: two ranks have no
+        link, or a device cannot.
+        """
+        if widens:
+            comm.set_widening(True)
+        self._widens = widens
         self.rank, self.ranks = comm.rank, comm.ranks
         self._features = features
         self._comm, self._timeout, self._algorithm = comm, timeout, algorithm
@@ -128,7 +137,9 @@ class Devices:
         rounds = source.dtype.is_floating_point and op in ("add", "mul")
         self._run(Transfer(what, REDUCED[source.dtype][0], source.element_size(), count,
                            source.data_ptr(), bytes_of(target), op,
-                           in_rank_order=in_rank_order and rounds))
+                           in_rank_order=in_rank_order and rounds,
+                           widens=(self._widens and rounds and not in_rank_order
+                                   and source.dtype in NARROW)))
 
     def all_gather(self, source: torch.Tensor, target: torch.Tensor) -> None:
         self._move(Collective.ALL_GATHER, source, source.numel(), target)
@@ -299,7 +310,7 @@ class Devices:
         plan = self._comm.plan(about.what.name, about.shape, about.kind, seconds_to(end),
                                op=about.op, root=about.root, tile=about.tile,
                                algorithm=self.algorithm(about.in_rank_order),
-                               deterministic=about.in_rank_order)
+                               deterministic=about.in_rank_order, widen=about.widens)
         pointer = plan._live().pointer
         chunks = [(chunk, *plan.chunk(chunk)) for chunk in plan.order()]
         return Kept(plan, pointer, lib.t3_plan_space(pointer),

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import threading
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import torch
 import torch.distributed as dist
@@ -64,11 +64,12 @@ class Group:
         """All ranks join, or all learn which one cannot."""
         seconds = self.timeout.total_seconds()
         algorithm = os.environ.get("T3_TORCH_ALGORITHM", "auto")
-        device = None
+        device, widens = None, False
         try:
             if algorithm not in ALGORITHMS:
                 raise RuntimeError(f"t3: T3_TORCH_ALGORITHM is {', '.join(ALGORITHMS)}; it is "
                                    f"{algorithm!r}")
+            widens = wants_widening(os.environ, algorithm)
             device = opening.acquire(self.rank)
             self._has_device = device is not None
             state = f"device {device.info.features:#x}" if device else "none"
@@ -81,22 +82,26 @@ class Group:
         self._messages = Messages(self.gloo.group, device, self.rank, seconds)
         if device is None or features is None:
             return
+        if widens and not features & t3.Feature.WIDEN:
+            raise RuntimeError("t3: T3_TORCH_WIDEN is 1, and a device of the group lacks widening "
+                               "(see t3 info)")
         calls = itertools.count()
         try:
             comm = t3.Comm.from_all_gather(device, lambda mine: [
                 bytes.fromhex(text) for text in meeting.gather(f"join/{next(calls)}", mine.hex())],
                 self.rank, self.ranks, seconds)
+            self._devices = Devices(comm, seconds, algorithm, features, widens=widens)
         except OSError as error:
             raise RuntimeError(f"t3: rank {self.rank} of {self.ranks} cannot join group "
                                f"{self.name}: {error}") from error
-        self._devices = Devices(comm, seconds, algorithm, features)
 
     # --- calls
 
     def submit(self, name: str, result: Any, call: Callable[[Collectives], Any]) -> Work:
         """The work of call(collectives), whose outcome is `result`."""
         in_rank_order = torch.are_deterministic_algorithms_enabled()
-        job = Job(lambda: self._run(name, call, in_rank_order), lambda error: self._explain(name, error), result)
+        job = Job(lambda: self._run(name, call, in_rank_order),
+                  lambda error: self._explain(name, error), result)
         try:
             self._lane.add(job)
         except Aborted as error:
@@ -235,6 +240,17 @@ class Meeting:
                                    f"{self._timeout.total_seconds():g} seconds, says rank "
                                    f"{self._rank}: {error}") from error
         return texts
+
+
+def wants_widening(environment: Mapping[str, str], algorithm: str) -> bool:
+    """By T3_TORCH_WIDEN, which all ranks must have alike."""
+    text = environment.get("T3_TORCH_WIDEN", "0")
+    if text not in ("0", "1"):
+        raise RuntimeError(f"t3: T3_TORCH_WIDEN is 0 or 1; it is {text!r}")
+    if text == "1" and algorithm not in ("auto", "direct"):
+        raise RuntimeError("t3: with T3_TORCH_WIDEN=1 T3_TORCH_ALGORITHM is auto or direct; it is "
+                           f"{algorithm!r}")
+    return text == "1"
 
 
 def common_features(states: Sequence[str], rank: int) -> t3.Feature | None:
