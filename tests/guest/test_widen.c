@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "raw.h"
+#include "refusal.h"
 
 struct fixture {
 	struct raw raw;
@@ -121,11 +122,14 @@ TEST("only memory of the device holds accumulators")
 TEST("accumulators lie apart from what they sum to")
 {
 	struct drm_t3_segment_widen arg;
+	struct drm_t3_refusal refusal;
 	struct fixture f;
 
 	open_fixture(&f, 3);
 	arg = (struct drm_t3_segment_widen){ .space = f.raw.space, .bo_handle = f.raw.bo };
 	CHECK_EQ(call(f.raw.fd, DRM_IOCTL_T3_SEGMENT_WIDEN, &arg), -EINVAL);
+	CHECK_EQ(refusal_get(f.raw.fd, &refusal), 0);
+	assert_string_equal(refusal.field, "offset");
 	arg.offset = RAW_SEGMENT_BYTES - 8;
 	CHECK_EQ(call(f.raw.fd, DRM_IOCTL_T3_SEGMENT_WIDEN, &arg), -EINVAL);
 	arg.offset = RAW_SEGMENT_BYTES;
