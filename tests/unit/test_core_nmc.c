@@ -450,7 +450,8 @@ TEST("runs of conversions have the bits of one at a time")
 	for (dtype = T3_DTYPE_F16; dtype <= T3_DTYPE_BF16; dtype++)
 		for (first = 0; first < 0x10000; first += RUN - 3) {
 			for (i = 0; i < RUN; i++)
-				bits[i] = (uint32_t)host_random(&seed) << 16 | (first + i) % 0x10000;
+				bits[i] =
+					(uint32_t)host_random(&seed) << 16 | (first + i) % 0x10000;
 			convert_run(dtype, bits, first / (RUN - 3) % (RUN + 1));
 			convert_run(dtype, bits, RUN);
 		}

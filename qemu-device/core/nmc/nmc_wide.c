@@ -9,8 +9,8 @@
 
 #include <immintrin.h>
 
-#define WIDE __attribute__((target("avx2")))
-#define STEP sizeof(__m256i)
+#define WIDE  __attribute__((target("avx2")))
+#define STEP  sizeof(__m256i)
 #define LANES 8u /* of f32 */
 _Static_assert(STEP == T3_NMC_WIDE, "one register");
 
@@ -354,8 +354,8 @@ WIDE static inline __attribute__((always_inline)) uint32_t widen(bool bf16, cons
 
 	for (at = 0; count - at >= LANES; at += LANES) {
 		__m128i halves = _mm_loadu_si128((const __m128i *)(src + 2 * (size_t)at));
-		__m256 lanes = _mm256_castsi256_ps(
-			_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
+		__m256 lanes =
+			_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
 
 		_mm256_storeu_ps(dst + at, bf16 ? lanes : widen_f16(lanes));
 	}

@@ -47,8 +47,7 @@ uint32_t t3_segment_widen(struct t3_space *space, const struct t3_cmd_seg_widen 
 		if (status != T3_ADMIN_OK)
 			return status;
 		if (cmd->address % 8 || cmd->address > memory ||
-		    2 * segment->extent > memory - cmd->address ||
-		    overlaps(segment, cmd->address))
+		    2 * segment->extent > memory - cmd->address || overlaps(segment, cmd->address))
 			return T3_ADMIN_BAD_RANGE;
 	}
 	segment->widens = cmd->widen;
