@@ -64,7 +64,8 @@ static int connect_remote(struct join *join, uint32_t rank)
 {
 	int fd = comm_connect_remote(&join->remote->endpoint[rank], join->deadline_ns);
 
-	if (fd == -ECONNREFUSED)
+	/* RESET: it has ended with the connection in its backlog. */
+	if (fd == -ECONNREFUSED || fd == -ECONNRESET)
 		return comm_abort_ended(join, rank);
 	if (fd == -EAGAIN || fd == -EINTR || fd == -ETIMEDOUT)
 		return -EAGAIN;
