@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The segment table of a space, and T3_SEGMENT_MAP and UNMAP.
- */
+/* The segment table of a space, and T3_SEGMENT_MAP and UNMAP. */
 #include <linux/cleanup.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>

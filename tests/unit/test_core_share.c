@@ -296,8 +296,8 @@ static const struct {
 } elements[] = {
 	[T3_DTYPE_I32] = { 32, 2, 4 },
 	[T3_DTYPE_F32] = { 64, 2, 72 },
-	[T3_DTYPE_F16] = { 72, 34, 120 },
-	[T3_DTYPE_BF16] = { 48, 17, 64 },
+	[T3_DTYPE_F16] = { 72, 4, 10 },
+	[T3_DTYPE_BF16] = { 48, 3, 7 },
 };
 
 /* 3 x 5, of which a row is padded to 8 sums: one slice of 7, then three stores. */
