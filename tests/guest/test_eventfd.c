@@ -173,6 +173,8 @@ TEST("a fault signals once until the reset")
 	CHECK_EQ(count(f.event), 1);
 	put8(f.raw.aperture, 1); /* the first fault since the reset */
 	CHECK_EQ(count(f.event), 1);
+	CHECK_EQ(space_destroy(f.raw.fd, f.raw.space), 0); /* the fault was the end */
+	check_quiet(f.event);
 	close_fixture(&f);
 }
 

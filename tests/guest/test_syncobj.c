@@ -53,6 +53,30 @@ static uint32_t sync_with_fence(int fd)
 	return sync;
 }
 
+TEST("a submission's points have no flags")
+{
+	union drm_t3_any_command command;
+	struct submission s;
+	int fd = open_rank(0);
+	uint32_t queue, bo, i;
+
+	CHECK_EQ(queue_create(fd, 0, &queue), 0);
+	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
+	command = command_fill(bo, 0, PAGE, 1);
+	for (i = 0; i < 2; i++) {
+		s = submission(queue, &command, 1);
+		if (i)
+			submission_in(&s, sync_with_fence(fd), 0);
+		else
+			submission_out(&s, sync_create(fd), 0);
+		*(i ? &s.ins[0].flags : &s.outs[0].flags) = 1;
+		CHECK_EQ(submit(fd, &s), -EINVAL);
+		s.ins[0].flags = s.outs[0].flags = 0;
+		CHECK_EQ(submit(fd, &s), 0);
+	}
+	close(fd);
+}
+
 static int transfer(int fd, uint32_t dst, uint64_t point, uint32_t src, uint32_t flags)
 {
 	struct drm_syncobj_transfer args = {

@@ -297,6 +297,30 @@ TEST("the privileged may have all")
 	debugfs_await_no_queue(0);
 }
 
+static void priority_body(int sock, void *arg)
+{
+	uint32_t queue;
+	int fd;
+
+	(void)sock;
+	(void)arg;
+	become(UID_HOSTILE, true);
+	fd = open_node(0);
+	CHECK_EQ(queue_create(fd, 1, &queue), -EACCES);
+	CHECK_EQ(queue_create(fd, DRM_T3_QUEUE_PRIORITY_MAX, &queue), -EACCES);
+	CHECK_EQ(queue_create(fd, 0, &queue), 0);
+}
+
+/* A priority comes before all shares. */
+TEST("the privileged alone have queues of a priority")
+{
+	struct child child;
+
+	guest_node(0);
+	child_start(&child, priority_body, NULL);
+	CHECK_EQ(child_end(&child, wait_ms()), 0);
+}
+
 /* ---------------------------------------------------------------- whose a file is */
 
 #define HALF (DRM_T3_QUEUES_MAX / 2)

@@ -53,6 +53,19 @@ TEST("deadlines that are 0 or past only look")
 	raw_close(&raw);
 }
 
+/* The kernel copies the struct back, and a call that a signal restarts reads it again. */
+TEST("a wait leaves its mask as it was given")
+{
+	struct drm_t3_space_wait arg = { .what = DRM_T3_WAIT_DELIVERED, .epoch = 1 };
+	struct raw raw;
+
+	open_local(&raw);
+	arg.space = raw.space;
+	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_SPACE_WAIT, &arg), -ETIMEDOUT);
+	CHECK_EQ(arg.segment_mask, 0);
+	raw_close(&raw);
+}
+
 TEST("a deadline is kept")
 {
 	int64_t deadline, late;

@@ -155,6 +155,7 @@ TEST("a segment that cannot widen is refused")
 		{ DRM_T3_I32, DRM_T3_OP_ADD, 1, 64, -EINVAL },
 	};
 	struct drm_t3_segment_map map;
+	struct drm_t3_refusal refusal;
 	struct raw raw;
 	uint32_t bo;
 	size_t i;
@@ -169,6 +170,10 @@ TEST("a segment that cannot widen is refused")
 		CHECK_EQ(raw_map(&raw, &map), 0);
 		CHECK_EQ(bo_create(raw.fd, 32 * PAGE, &bo), 0);
 		CHECK_EQ(widen(&raw, bo), rows[i].result);
+		if (rows[i].result) {
+			CHECK_EQ(refusal_get(raw.fd, &refusal), 0);
+			assert_string_equal(refusal.field, "segment");
+		}
 		raw_close(&raw);
 	}
 }
