@@ -111,6 +111,25 @@ static struct t3_timed_counters run_in_pieces(const struct t3_timed_setup *setup
 	return counters;
 }
 
+/* Devices that take turns, which are cut anywhere. */
+static void assert_turns_equal(const struct t3_timed_setup *setup,
+			       const struct t3_timed_counters *expected, uint64_t *seed)
+{
+	struct t3_timed *sim = t3_timed_new(setup);
+	struct t3_timed_counters counters;
+	uint32_t i;
+
+	assert_non_null(sim);
+	while (t3_timed_run_in_turns(sim, 1 + host_below(seed, 5000)))
+		;
+	assert_true(t3_timed_done(sim));
+	for (i = 0; i < t3_timed_devices(sim); i++) {
+		t3_timed_counters(sim, i, &counters);
+		assert_memory_equal(expected, &counters, sizeof(counters));
+	}
+	t3_timed_free(sim);
+}
+
 static void one(uint64_t seed)
 {
 	struct t3_timed_setup setup = random_setup(&seed);
@@ -126,6 +145,7 @@ static void one(uint64_t seed)
 	setup.mirrored = false;
 	all = timed_run_to_end(&setup);
 	assert_memory_equal(&mirrored, &all, sizeof(all));
+	assert_turns_equal(&setup, &mirrored, &seed);
 }
 
 TEST_WITH("random machines conserve bytes, cut or mirrored", NULL, seeds_report)

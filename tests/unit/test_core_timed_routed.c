@@ -53,8 +53,9 @@ struct outcome {
 	uint64_t gemm, end; /* of the last device */
 };
 
-static struct outcome run_in_steps(struct layer *layer, enum t3_timed_program program,
-				   uint64_t budget)
+/* In turns of the devices, or with all events in the order of time. */
+static struct outcome run_so(struct layer *layer, enum t3_timed_program program, uint64_t budget,
+			     bool turns)
 {
 	struct outcome out = { 0 };
 	struct t3_timed *sim;
@@ -64,7 +65,8 @@ static struct outcome run_in_steps(struct layer *layer, enum t3_timed_program pr
 	layer->setup.workload.rows = sum(layer);
 	sim = t3_timed_new(&layer->setup);
 	assert_non_null(sim);
-	while (t3_timed_run(sim, T3_TIMED_NEVER, budget))
+	while (turns ? t3_timed_run_in_turns(sim, budget)
+		     : t3_timed_run(sim, T3_TIMED_NEVER, budget))
 		;
 	assert_true(t3_timed_done(sim));
 	assert_int_equal(t3_timed_next(sim), T3_TIMED_NEVER);
@@ -83,7 +85,7 @@ static struct outcome run_in_steps(struct layer *layer, enum t3_timed_program pr
 
 static struct outcome run(struct layer *layer, enum t3_timed_program program)
 {
-	return run_in_steps(layer, program, 1000);
+	return run_so(layer, program, 1000, false);
 }
 
 /* ------------------------------------------------------------- counted by hand */
@@ -338,7 +340,31 @@ TEST_WITH("routed rows: no byte is lost, and budgets change nothing", NULL, seed
 		for (i = 0; i < 3; i++) {
 			out = run(&layer, programs[i]);
 			assert_bytes(&layer, &out, row);
-			again = run_in_steps(&layer, programs[i], 1 + host_below(&drawn, 9));
+			again = run_so(&layer, programs[i], 1 + host_below(&drawn, 9), false);
+			assert_memory_equal(&out, &again, sizeof(out));
+		}
+	}
+}
+
+/* Latencies that are less than an event takes, and turns that are cut anywhere, too. */
+TEST_WITH("routed rows: devices that take turns have the same counters", NULL, seeds_report)
+{
+	static const enum t3_timed_program programs[] = { T3_TIMED_SEQUENTIAL, T3_TIMED_T3,
+							  T3_TIMED_T3_MCA };
+	struct outcome out, again;
+	struct layer layer;
+	uint64_t seed, drawn;
+	size_t i;
+
+	for_each_seed(seed, SEEDS)
+	{
+		drawn = seed * 0x9e3779b97f4a7c15ull;
+		draw(&layer, &drawn);
+		timed_param(&layer.setup, "link_latency_ns",
+			    1 + (host_below(&drawn, 3) ? host_below(&drawn, 2000) : seed % 4));
+		for (i = 0; i < 3; i++) {
+			out = run(&layer, programs[i]);
+			again = run_so(&layer, programs[i], 1 + host_below(&drawn, 2000), true);
 			assert_memory_equal(&out, &again, sizeof(out));
 		}
 	}

@@ -298,6 +298,11 @@ void timed_agenda_settle(struct timed_device *d)
 
 	a->runs = before(run->time, run->tie, &a->first);
 	d->sim->order.next[d->rank] = a->runs ? run->time : a->first.time;
-	if (d->sim->devices > 1)
+	if (d->sim->devices > 1 && d->sim->turn != d)
 		play(d->sim, d->rank);
+}
+
+void timed_order_return(struct timed_device *d)
+{
+	play(d->sim, d->rank);
 }

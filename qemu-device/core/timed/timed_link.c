@@ -8,6 +8,8 @@
 
 #include "timed/timed_private.h"
 
+#define MOST_AHEAD ((uint64_t)1 << 21) /* messages of all links that turns keep waiting */
+
 bool timed_ring_init(struct timed_ring *ring, uint64_t size)
 {
 	ring->size = (uint32_t)size;
@@ -38,6 +40,23 @@ uint64_t timed_node_in_flight(const struct t3_timed_setup *setup, uint64_t piece
 	return in_flight(setup->params.node_link_latency_ns, 2 * pieces);
 }
 
+/*
+ * A message that a device sends comes to no other one before the link's latency. So no device sees when,
+ * within it, the others run.
+ */
+uint64_t timed_ahead_ns(const struct t3_timed_setup *setup)
+{
+	const struct t3_timed_params *p = &setup->params;
+	uint64_t ns = p->link_latency_ns, links = timed_peers(setup) * setup->workload.ranks, room;
+
+	if (setup->mirrored || setup->trace.span) /* a timeline has the order of events */
+		return 0;
+	if (setup->workload.nodes > 1 && p->node_link_latency_ns < ns)
+		ns = p->node_link_latency_ns;
+	room = links ? MOST_AHEAD / links : MOST_AHEAD;
+	return ns < room ? ns : room;
+}
+
 /* `size`: the most messages in flight from a peer. */
 static bool init(struct timed_link *l, uint32_t peers, uint64_t size)
 {
@@ -57,13 +76,14 @@ bool timed_link_init(struct timed_device *d)
 {
 	const struct timed_shape *s = timed_shape(d);
 	const struct t3_timed_setup *setup = &d->sim->setup;
+	uint64_t ahead = timed_ahead_ns(setup);
 	uint64_t waiting = (uint64_t)s->link_queue + s->tile_pieces + s->ranks + s->read_ahead;
 
-	if (!init(&d->link, timed_peers(setup), timed_in_flight(setup, s->pieces)) ||
+	if (!init(&d->link, timed_peers(setup), timed_in_flight(setup, s->pieces) + ahead) ||
 	    !timed_ring_init(&d->link.out, waiting + s->copy_window))
 		return false;
 	return s->nodes < 2 ||
-	       (init(&d->node_link, 1, timed_node_in_flight(setup, s->copy_pieces)) &&
+	       (init(&d->node_link, 1, timed_node_in_flight(setup, s->copy_pieces) + ahead) &&
 		timed_ring_init(&d->node_link.out, s->copy_held));
 }
 

@@ -78,6 +78,8 @@ void timed_schedule_arrival(struct timed_device *d, uint64_t time, uint32_t dist
 enum timed_event_kind timed_agenda_take(struct timed_device *d, uint32_t *number);
 /* To be called when the device's events have changed. */
 void timed_agenda_settle(struct timed_device *d);
+/* Puts a device in its place again, which was settled in its turn. */
+void timed_order_return(struct timed_device *d);
 
 /* A tournament of the devices. Of events at one time, that of the lowest rank comes first. */
 struct timed_order {
@@ -402,6 +404,8 @@ static inline struct timed_message timed_ring_pop(struct timed_ring *ring)
 	return *message;
 }
 
+/* How far, in ns, devices may be ahead of each other in turns. 0: they take no turns. */
+uint64_t timed_ahead_ns(const struct t3_timed_setup *setup);
 /* The most messages in flight from one peer of the node, and from the one in the node before. */
 uint64_t timed_in_flight(const struct t3_timed_setup *setup, uint64_t pieces);
 uint64_t timed_node_in_flight(const struct t3_timed_setup *setup, uint64_t pieces);
@@ -546,6 +550,8 @@ void timed_routed_port(struct timed_device *d);
 void timed_routed_came(struct timed_device *d, const struct timed_request *request);
 /* All rows have been sent, and those from peers have come. */
 bool timed_routed_over(const struct timed_device *d);
+/* Until its next phase, or the end, the device neither sends rows nor gets any. */
+bool timed_routed_alone(const struct timed_device *d);
 bool timed_routed_has_rows(const struct timed_device *d, uint32_t tile_row);
 /* Of a combine whose rows are stored to their tokens' ranks: does the tile leave this device? */
 bool timed_routed_leaves(const struct timed_device *d, const struct timed_place *place);
@@ -629,6 +635,10 @@ struct t3_timed {
 	uint32_t devices, done;
 	uint32_t
 		entered; /* devices that wait for the others to begin an all-to-all of routed rows */
+	uint64_t entered_at; /* the time of the last one */
+	uint64_t ahead;	     /* ps; how far devices may be ahead of each other in turns */
+	uint64_t turn_end;   /* a turn has no events from then on */
+	const struct timed_device *turn; /* the device that has the turn, or NULL */
 	uint32_t pause_tile; /* when a workgroup begins it, the run pauses; TIMED_NONE: never */
 	bool paused;
 	struct timed_device *device;

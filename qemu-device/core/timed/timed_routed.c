@@ -256,15 +256,22 @@ void timed_routed_dispatch(struct timed_device *d)
 	pump(d);
 }
 
-/* As kernels of a collective wait for those of all ranks, none begins before the last one. */
+/*
+ * As kernels of a collective wait for those of all ranks, none begins before the last one. In turns, the
+ * last one need not be the latest.
+ */
 void timed_routed_enter(struct timed_device *d)
 {
 	struct t3_timed *sim = d->sim;
 	uint32_t i;
 
 	d->copy.kind = TIMED_COPY_ROUTED;
+	if (sim->entered_at < sim->now)
+		sim->entered_at = sim->now;
 	if (++sim->entered < sim->devices)
 		return;
+	sim->now = sim->entered_at;
+	sim->turn_end = 0;
 	for (i = 0; i < sim->devices; i++) {
 		struct timed_device *at = &sim->device[i];
 
@@ -330,6 +337,13 @@ bool timed_routed_has_rows(const struct timed_device *d, uint32_t tile_row)
 bool timed_routed_over(const struct timed_device *d)
 {
 	return d->routed.sent == d->routed.to_send && d->routed.came == d->routed.expected;
+}
+
+bool timed_routed_alone(const struct timed_device *d)
+{
+	if (!timed_routes(d->sim) || timed_combines(d->sim))
+		return false;
+	return timed_routed_over(d) || (!timed_fused(d->sim) && d->sim->entered < d->sim->devices);
 }
 
 /* -------------------------------------------------------------------- combine */

@@ -28,7 +28,7 @@ static bool run(const struct t3_timed_setup *setup, struct last *last, uint64_t 
 		snprintf(why, SIM_WHY_SIZE, "there is not enough memory for the run");
 		return false;
 	}
-	while (t3_timed_run(sim, T3_TIMED_NEVER, BUDGET))
+	while (t3_timed_run_in_turns(sim, BUDGET))
 		;
 	*last = (struct last){ 0 };
 	for (i = 0; i < t3_timed_devices(sim); i++) {

@@ -81,7 +81,7 @@ static bool run_to_end(struct sim_figures *figures, const struct t3_timed_setup 
 	uint32_t i;
 	int phase;
 
-	while (t3_timed_run(sim, T3_TIMED_NEVER, BUDGET))
+	while (t3_timed_run_in_turns(sim, BUDGET))
 		;
 	t3_timed_counters(sim, 0, first);
 	for (phase = 0; phase < T3_TIMED_PHASES; phase++)
