@@ -155,6 +155,12 @@ struct t3_timed_routing {
 	const uint32_t *rows; /* [rank * experts + expert] */
 };
 
+/*
+ * Does each rank send as many rows to each expert at the same place of the ranks after it? Then a
+ * mirrored device stands for all of them. The experts are a multiple of the ranks.
+ */
+bool t3_timed_alike(const struct t3_timed_routing *routing, uint64_t ranks);
+
 struct t3_timed_recall;
 
 struct t3_timed_setup {

@@ -175,26 +175,32 @@ static bool check_layer(const struct t3_timed_setup *setup, const struct complai
 	const struct t3_timed_params *p = &setup->params;
 	const struct t3_timed_workload *w = &setup->workload;
 	struct layer layer = layer_of(setup);
+	uint64_t ranks = setup->mirrored ? w->ranks : 1, experts = setup->routing->experts / ranks;
 	uint64_t columns = ceil_div(w->columns, p->tile_columns);
 	uint64_t steps = ceil_div(w->depth, p->k_block), step_bytes = p->k_block * w->element_bytes;
 	uint64_t parts = ceil_div(p->tile_rows * step_bytes, p->request_bytes) +
 			 ceil_div(p->tile_columns * step_bytes, p->request_bytes);
-	uint64_t runs = layer.pairs + layer.tile_rows;
 	uint64_t row = setup->routing->way == T3_TIMED_DISPATCH ? w->depth : w->columns;
-	uint64_t pieces =
-		layer.tile_rows * columns *
-		ceil_div(p->tile_rows, p->request_bytes / (p->tile_columns * w->element_bytes));
-	uint64_t messages = runs * columns + layer.rows * row * w->element_bytes / p->request_bytes;
+	uint64_t pieces, messages;
 
 	if (layer.rows != w->rows)
 		return refuse(why, "rows is %" PRIu64 ", and the routing has %" PRIu64, w->rows,
 			      layer.rows);
+	if (setup->mirrored && !t3_timed_alike(setup->routing, w->ranks))
+		return refuse(why, "a routing takes all devices, unless all ranks are alike");
+	layer.rows /= ranks;
+	layer.pairs /= ranks;
+	layer.tile_rows /= ranks;
+	pieces = layer.tile_rows * columns *
+		 ceil_div(p->tile_rows, p->request_bytes / (p->tile_columns * w->element_bytes));
+	messages = (layer.pairs + layer.tile_rows) * columns +
+		   layer.rows * row * w->element_bytes / p->request_bytes;
 	if (layer.tile_rows * columns > MAX_PIECES || pieces + messages > MAX_PIECES)
 		return refuse(why,
 			      "the routing has too many rows: over %" PRIu64 " pieces and messages",
 			      MAX_PIECES);
 	if (steps * parts > MAX_BLOCKS ||
-	    layer.tile_rows + setup->routing->experts * columns > MAX_BLOCKS / (steps * parts))
+	    layer.tile_rows + experts * columns > MAX_BLOCKS / (steps * parts))
 		return refuse(why, "depth is too large: over %" PRIu64 " blocks of A and B",
 			      MAX_BLOCKS);
 	if (layer.tile_rows * columns > MAX_LOADS / (steps * parts))
@@ -209,8 +215,8 @@ static bool check_routing(const struct t3_timed_setup *setup, const struct compl
 
 	if (!r)
 		return true;
-	if (w->collective != T3_TIMED_COLLECTIVE_ALL_TO_ALL || setup->mirrored)
-		return refuse(why, "a routing needs the collective all-to-all, and all devices");
+	if (w->collective != T3_TIMED_COLLECTIVE_ALL_TO_ALL)
+		return refuse(why, "a routing needs the collective all-to-all");
 	if (setup->program != T3_TIMED_SEQUENTIAL && setup->program != T3_TIMED_T3 &&
 	    setup->program != T3_TIMED_T3_MCA)
 		return refuse(why, "program %s takes no routing",

@@ -38,6 +38,18 @@ static bool init_expert(struct timed_expert *e, const struct t3_timed_setup *set
 	return true;
 }
 
+bool t3_timed_alike(const struct t3_timed_routing *routing, uint64_t ranks)
+{
+	uint64_t experts = routing->experts, each = experts / ranks, rank, expert;
+
+	for (rank = 1; rank < ranks; rank++)
+		for (expert = 0; expert < experts; expert++)
+			if (routing->rows[rank * experts + (expert + rank * each) % experts] !=
+			    routing->rows[expert])
+				return false;
+	return true;
+}
+
 bool timed_experts_init(struct timed_shape *shape, const struct t3_timed_setup *setup,
 			uint32_t rank)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Runs the timed model with a routing, which takes all devices. */
+/* Runs the timed model with a routing, which takes all devices, unless they are alike. */
 #include <stdio.h>
 
 #include "sim/experts.h"
@@ -61,6 +61,7 @@ bool sim_experts_run(struct sim_experts *experts, const struct sim_routing *rout
 		.chunks = T3_TIMED_CHUNKS_ROWS,
 		.collective = T3_TIMED_COLLECTIVE_ALL_TO_ALL,
 	};
+	setup.mirrored = t3_timed_alike(&way, routing->ranks);
 	setup.program = T3_TIMED_SEQUENTIAL;
 	if (!run(&setup, &last, &experts->events, why))
 		return false;

@@ -662,8 +662,9 @@ static void note_experts(struct sim_transformer *t, const struct sim_setting *s)
 {
 	if (s->routed) {
 		sim_note(t, SIM_EXACT,
-			 "experts: all ranks are simulated, each with GEMMs of its experts' own "
-			 "rows and weights; the one with most rows bounds");
+			 "experts: all ranks are simulated, or one if all are alike, each with "
+			 "GEMMs of its experts' own rows and weights; the one with most rows "
+			 "bounds");
 		sim_note(t, SIM_APPROXIMATED,
 			 "routing: one draw, or one file, stands for all layers");
 		sim_note(t, SIM_APPROXIMATED,
