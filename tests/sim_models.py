@@ -7,6 +7,8 @@ The files are in transformers/. Two have the published sizes of a model, and wha
 import json
 import os
 import pathlib
+import pty
+import re
 import subprocess
 import tempfile
 
@@ -282,6 +284,8 @@ REFUSED = [
     ("local-experts", "--ep 4 --routing uniform --routing uniform", "--routing is given twice"),
     ("local-experts", "--ep 4 --routing uniform --seed x", "--seed takes a number"),
     ("local-experts", "--ep 4 --seed 3", "--seed is that of a draw"),
+    ("sizes-deepseek-v3", "--ep 128 --routing uniform", "--routing: --ep 128: cache_kib is too large: over "
+     "262144 lines of request_bytes on 128 devices"),
     ("nothing", "", "nothing.json cannot be opened: No such file"),
 ]
 
@@ -374,6 +378,41 @@ def bounds_are_told():
     assert not any("cache_gbps" in one for one in phases("clock_mhz=100000", "cache_gbps=2867")[2])
 
 
+def on_a_terminal(*words):
+    """(standard output, what a terminal got as standard error) of t3 sim."""
+    ours, theirs = pty.openpty()
+    got = b""
+    with tempfile.TemporaryFile() as output:
+        with subprocess.Popen([T3, "sim", *words], stdin=subprocess.DEVNULL, stdout=output,
+                              stderr=theirs) as process:
+            os.close(theirs)
+            try:
+                while more := os.read(ours, 4096):
+                    got += more
+            except OSError:  # the other end is closed
+                pass
+        os.close(ours)
+        same(process.returncode, 0)
+        output.seek(0)
+        return output.read().decode(), got.decode()
+
+
+def long_runs_show_how_far_they_are():
+    """A terminal gets a line of a run of over a million events, which is gone at the end. Its output is
+    that of a run without one. A shorter run has no line."""
+    words = "--m 8192 --n 8192 --k 32768 --tp 4 --config sequential".split()
+    quiet = subprocess.run([T3, "sim", *words], capture_output=True, text=True, timeout=SECONDS, check=True)
+    text, shown = on_a_terminal(*words)
+    same((text, quiet.stderr), (quiet.stdout, ""))
+    lines = shown.split("\r\x1b[K")
+    assert len(lines) > 2 and lines[0] == lines[-1] == "", lines
+    for line in lines[1:-1]:
+        assert re.fullmatch(r"t3 sim: 1 of 1, gemm, sequential: (\d+ % of 4096 tiles|[\d.]+ million events)",
+                            line), lines
+    assert "%" in lines[1], lines
+    same(on_a_terminal("--m", "512", "--n", "512", "--k", "512", "--tp", "4")[1], "")
+
+
 def machine_files_are_completed():
     """Each says what it derives; a parameter of the command line stays."""
     gemm = "sim --m 1024 --n 1024 --k 8192 --tp 8 --json --config t3-mca --param link_queue_kib=300"
@@ -449,7 +488,7 @@ TESTS = [page_has_what_machines_give, page_has_what_assumptions_give, machine_fi
          unknown_type_is_read_by_its_fields, layers_and_iteration_add_up,
          equal_inputs_give_equal_output, all_configurations_without_a_gap, any_gemm_by_its_k,
          bounds_are_told, routing_by_hand, routing_takes_copies_and_sums_from_t3,
-         routing_is_drawn_by_its_seed]
+         routing_is_drawn_by_its_seed, long_runs_show_how_far_they_are]
 
 
 def tests():

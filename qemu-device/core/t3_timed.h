@@ -218,6 +218,8 @@ uint64_t t3_timed_events(const struct t3_timed *sim);
 /* Of these events, those that this run did not compute, as another run had the same. */
 uint64_t t3_timed_recalled(const struct t3_timed *sim);
 uint32_t t3_timed_devices(const struct t3_timed *sim);
+/* Tiles of GEMMs of all devices: those that are computed, and those that the run has. */
+void t3_timed_tiles(const struct t3_timed *sim, uint64_t *computed, uint64_t *all);
 void t3_timed_counters(const struct t3_timed *sim, uint32_t device,
 		       struct t3_timed_counters *counters);
 

@@ -28,6 +28,7 @@ struct run {
 	struct timed_devices devices; /* count 0: no devices, only the model */
 	struct timed_model *model;    /* NULL: the workloads are not a model's */
 	struct timed_iterations iterations;
+	struct sim_progress progress;
 };
 
 /* The observer of a workload's runs. */
@@ -181,6 +182,8 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 	if (ret != EXIT_OK)
 		return ret;
 	job.figures.wanted = job.configs;
+	job.figures.progress = &run->progress;
+	sim_progress_next(&run->progress, sim_workload_part(&job.workload));
 	/*
 	 * The timeline shows the last configuration, but not the Sequential run that it is compared
 	 * with.
@@ -196,6 +199,7 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 		      sim_figures_run(&job.figures, (enum sim_config)config, &job.setup, why);
 	}
 	sim_figures_end(&job.figures);
+	sim_progress_clear(&run->progress);
 	if (!ran)
 		return complain(EXIT_FAIL, "%s %s: %s", workload->model,
 				sim_workload_part(workload), why);
@@ -274,7 +278,8 @@ static struct run begin(const struct timed_arguments *args)
 			     .results = json_array(),
 			     .warnings = json_array(),
 			     .recall = t3_timed_recall_new(),
-			     .iterations = timed_iterations_new(args) };
+			     .iterations = timed_iterations_new(args),
+			     .progress = sim_progress_new(stderr) };
 }
 
 static void end(struct run *run)
@@ -302,6 +307,7 @@ static int run_models(const struct timed_arguments *args, const struct sim_model
 				strerror(errno));
 	run = begin(args);
 	run.timeline_file = timeline;
+	run.progress.count = (uint32_t)models->count;
 	if (args->device)
 		ret = open_devices(&run);
 	for (i = 0; i < models->count && ret == EXIT_OK; i++)
@@ -346,6 +352,7 @@ static int run_gemms(struct run *run)
 	struct sim_figures figures;
 	char why[SIM_WHY_SIZE];
 	double start;
+	bool ran;
 	int ret = EXIT_OK;
 	uint32_t i, configs;
 
@@ -358,7 +365,9 @@ static int run_gemms(struct run *run)
 			timed_model_take(model, i, &figures, configs);
 	}
 	start = cpu_seconds();
-	if (ret == EXIT_OK && !timed_model_run_rest(model, &run->events, why))
+	ran = ret != EXIT_OK || timed_model_run_rest(model, &run->events, why);
+	sim_progress_clear(&run->progress);
+	if (!ran)
 		ret = complain(EXIT_USAGE, "%s: %s", model->path, why);
 	run->seconds += cpu_seconds() - start;
 	return ret;
@@ -377,6 +386,8 @@ static int run_config_file(const struct timed_arguments *args)
 			timed_model_print_gemms(&model);
 		if (args->device)
 			ret = open_devices(&run);
+		run.progress.count = timed_model_runs(&model);
+		model.progress = &run.progress;
 		if (ret == EXIT_OK)
 			ret = run_gemms(&run);
 		if (ret == EXIT_OK && args->json)

@@ -309,12 +309,14 @@ static bool check_memory(const struct t3_timed_setup *setup, const struct extent
 			      MAX_BLOCKS);
 	if (p->cache_kib * 1024 / p->request_bytes * e->devices > MAX_LINES)
 		return refuse(why,
-			      "cache_kib is too large: over %" PRIu64 " lines of request_bytes",
-			      MAX_LINES);
+			      "cache_kib is too large: over %" PRIu64
+			      " lines of request_bytes on %" PRIu64 " devices",
+			      MAX_LINES, e->devices);
 	if (timed_in_flight(setup, pieces) * peers * e->devices > MAX_FLIGHT)
 		return refuse(why,
-			      "link_latency_ns is too large: over %" PRIu64 " messages in flight",
-			      MAX_FLIGHT);
+			      "link_latency_ns is too large: over %" PRIu64
+			      " messages in flight between %" PRIu64 " devices",
+			      MAX_FLIGHT, e->devices);
 	/* The parts of a chunk have fewer pieces. */
 	pieces += 2 * setup->workload.ranks;
 	if (timed_node_in_flight(setup, pieces) * e->devices > MAX_FLIGHT)

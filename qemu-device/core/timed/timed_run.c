@@ -256,6 +256,20 @@ uint32_t t3_timed_devices(const struct t3_timed *sim)
 	return sim->devices;
 }
 
+void t3_timed_tiles(const struct t3_timed *sim, uint64_t *computed, uint64_t *all)
+{
+	uint32_t i;
+
+	*computed = *all = 0;
+	for (i = 0; i < sim->devices; i++) {
+		const struct timed_device *d = &sim->device[i];
+
+		*computed += d->gemm.finished;
+		if (sim->setup.program != T3_TIMED_ALONE)
+			*all += d->shape->tiles - d->shape->first_tile;
+	}
+}
+
 void t3_timed_counters(const struct t3_timed *sim, uint32_t device,
 		       struct t3_timed_counters *counters)
 {

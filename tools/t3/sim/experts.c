@@ -15,7 +15,8 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static bool run(const struct t3_timed_setup *setup, struct last *last, uint64_t *events, char *why)
+static bool run(const struct t3_timed_setup *setup, struct last *last, struct sim_experts *experts,
+		char *why)
 {
 	struct t3_timed_counters c;
 	struct t3_timed *sim;
@@ -29,7 +30,7 @@ static bool run(const struct t3_timed_setup *setup, struct last *last, uint64_t 
 		return false;
 	}
 	while (t3_timed_run_in_turns(sim, BUDGET))
-		;
+		sim_progress_look(experts->progress, sim, t3_timed_program_name(setup->program));
 	*last = (struct last){ 0 };
 	for (i = 0; i < t3_timed_devices(sim); i++) {
 		t3_timed_counters(sim, i, &c);
@@ -38,32 +39,53 @@ static bool run(const struct t3_timed_setup *setup, struct last *last, uint64_t 
 		last->sent = larger(last->sent, c.link_bytes);
 		last->received = larger(last->received, c.received_bytes);
 	}
-	*events += t3_timed_events(sim);
+	experts->events += t3_timed_events(sim);
 	t3_timed_free(sim);
 	return true;
+}
+
+/* Sequential. `way` is the routing of the setup. */
+static struct t3_timed_setup setup_of(const struct sim_experts *experts,
+				      const struct sim_routing *routing,
+				      const struct t3_timed_setup *of, struct t3_timed_routing *way)
+{
+	*way = (struct t3_timed_routing){ experts->way, routing->experts, routing->rows };
+	return (struct t3_timed_setup){
+		.params = of->params,
+		.workload = {
+			.rows = routing->ranks * routing->tokens * routing->top_k,
+			.columns = experts->columns,
+			.depth = experts->depth,
+			.element_bytes = of->workload.element_bytes,
+			.ranks = routing->ranks,
+			.chunks = T3_TIMED_CHUNKS_ROWS,
+			.collective = T3_TIMED_COLLECTIVE_ALL_TO_ALL,
+		},
+		.program = T3_TIMED_SEQUENTIAL,
+		.mirrored = t3_timed_alike(way, routing->ranks),
+		.routing = way,
+	};
+}
+
+bool sim_experts_check(const struct sim_experts *experts, const struct sim_routing *routing,
+		       const struct t3_timed_setup *of, char *why)
+{
+	struct t3_timed_routing way;
+	struct t3_timed_setup setup = setup_of(experts, routing, of, &way);
+
+	return t3_timed_check(&setup, why, SIM_WHY_SIZE);
 }
 
 bool sim_experts_run(struct sim_experts *experts, const struct sim_routing *routing,
 		     const struct t3_timed_setup *of, uint32_t configs, char *why)
 {
 	static const enum sim_config fused[] = { SIM_T3, SIM_T3_MCA };
-	const struct t3_timed_routing way = { experts->way, routing->experts, routing->rows };
-	struct t3_timed_setup setup = { .params = of->params, .routing = &way };
+	struct t3_timed_routing way;
+	struct t3_timed_setup setup = setup_of(experts, routing, of, &way);
 	struct last last;
 	size_t i;
 
-	setup.workload = (struct t3_timed_workload){
-		.rows = routing->ranks * routing->tokens * routing->top_k,
-		.columns = experts->columns,
-		.depth = experts->depth,
-		.element_bytes = of->workload.element_bytes,
-		.ranks = routing->ranks,
-		.chunks = T3_TIMED_CHUNKS_ROWS,
-		.collective = T3_TIMED_COLLECTIVE_ALL_TO_ALL,
-	};
-	setup.mirrored = t3_timed_alike(&way, routing->ranks);
-	setup.program = T3_TIMED_SEQUENTIAL;
-	if (!run(&setup, &last, &experts->events, why))
+	if (!run(&setup, &last, experts, why))
 		return false;
 	experts->gemm = last.gemm;
 	experts->exchange = last.end - last.gemm;
@@ -75,7 +97,7 @@ bool sim_experts_run(struct sim_experts *experts, const struct sim_routing *rout
 		if (!(configs & 1u << fused[i]))
 			continue;
 		setup.program = sim_config_program(fused[i]);
-		if (!run(&setup, &last, &experts->events, why))
+		if (!run(&setup, &last, experts, why))
 			return false;
 		experts->fused[fused[i]] = last.end;
 	}

@@ -7,6 +7,7 @@
 #include "sim/routing.h"
 
 struct sim_experts {
+	struct sim_progress *progress; /* or NULL */
 	enum t3_timed_way way;
 	uint64_t columns, depth;     /* of the GEMM of each expert */
 	uint64_t gemm, exchange;     /* ps, of Sequential: of the rank that takes longest */
@@ -15,6 +16,9 @@ struct sim_experts {
 	uint64_t events;
 };
 
+/* Does the model run way, columns and depth? False: `why`, of SIM_WHY_SIZE bytes. */
+bool sim_experts_check(const struct sim_experts *experts, const struct sim_routing *routing,
+		       const struct t3_timed_setup *setup, char *why);
 /*
  * Runs way, columns and depth: Sequential, and those of `configs` that are fused. The setup has the
  * parameters and the size of an element. False: `why`, of SIM_WHY_SIZE bytes.

@@ -82,7 +82,7 @@ static bool run_to_end(struct sim_figures *figures, const struct t3_timed_setup 
 	int phase;
 
 	while (t3_timed_run_in_turns(sim, BUDGET))
-		;
+		sim_progress_look(figures->progress, sim, t3_timed_program_name(setup->program));
 	t3_timed_counters(sim, 0, first);
 	for (phase = 0; phase < T3_TIMED_PHASES; phase++)
 		t3_timed_phase_use(sim, 0, (enum t3_timed_phase)phase,
@@ -148,8 +148,8 @@ void sim_figures_end(struct sim_figures *figures)
 }
 
 /* Run until the phase is over. */
-static bool run_phase(struct t3_timed_setup *setup, enum t3_timed_phase phase, uint64_t *ps,
-		      uint64_t *events, char *why)
+static bool run_phase(struct t3_timed_setup *setup, enum t3_timed_phase phase,
+		      struct sim_progress *progress, uint64_t *ps, uint64_t *events, char *why)
 {
 	struct t3_timed_counters counters = { 0 };
 	struct t3_timed *sim;
@@ -161,24 +161,28 @@ static bool run_phase(struct t3_timed_setup *setup, enum t3_timed_phase phase, u
 		snprintf(why, SIM_WHY_SIZE, "there is not enough memory for the run");
 		return false;
 	}
-	while (!counters.phase_end[phase] && t3_timed_run(sim, T3_TIMED_NEVER, STEP_BUDGET))
+	while (!counters.phase_end[phase] && t3_timed_run(sim, T3_TIMED_NEVER, STEP_BUDGET)) {
 		t3_timed_counters(sim, 0, &counters);
+		sim_progress_look(progress, sim, t3_timed_program_name(setup->program));
+	}
 	*ps = counters.phase_end[phase];
 	*events += t3_timed_events(sim);
 	t3_timed_free(sim);
 	return true;
 }
 
-bool sim_figures_gemm(struct t3_timed_setup *setup, uint64_t *ps, uint64_t *events, char *why)
+bool sim_figures_gemm(struct t3_timed_setup *setup, struct sim_progress *progress, uint64_t *ps,
+		      uint64_t *events, char *why)
 {
 	setup->program = T3_TIMED_SEQUENTIAL;
-	return run_phase(setup, T3_TIMED_GEMM, ps, events, why);
+	return run_phase(setup, T3_TIMED_GEMM, progress, ps, events, why);
 }
 
-bool sim_figures_alone(struct t3_timed_setup *setup, uint64_t *ps, uint64_t *events, char *why)
+bool sim_figures_alone(struct t3_timed_setup *setup, struct sim_progress *progress, uint64_t *ps,
+		       uint64_t *events, char *why)
 {
 	setup->program = T3_TIMED_ALONE;
-	return run_phase(setup, T3_TIMED_ALL_GATHER, ps, events, why);
+	return run_phase(setup, T3_TIMED_ALL_GATHER, progress, ps, events, why);
 }
 
 uint64_t sim_phase_start(enum t3_timed_program program, const struct t3_timed_counters *counters,

@@ -3,6 +3,7 @@
 #ifndef T3_SIM_FIGURES_H
 #define T3_SIM_FIGURES_H
 
+#include "sim/progress.h"
 #include "sim/workload.h"
 
 /*
@@ -36,7 +37,8 @@ struct sim_witness {
 };
 
 struct sim_figures {
-	struct sim_witness witness; /* look NULL: none */
+	struct sim_witness witness;    /* look NULL: none */
+	struct sim_progress *progress; /* or NULL */
 	bool ran[T3_TIMED_NATIVE_PROGRAMS];
 	struct t3_timed_counters
 		counters[T3_TIMED_NATIVE_PROGRAMS]; /* of one device; all are equal */
@@ -61,8 +63,10 @@ bool sim_config_check(enum sim_config config, const struct t3_timed_setup *setup
 bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
 		     struct t3_timed_setup *setup, char *why);
 /* The GEMM or the collective of a setup, without the other; its time, in ps. False: `why`. */
-bool sim_figures_gemm(struct t3_timed_setup *setup, uint64_t *ps, uint64_t *events, char *why);
-bool sim_figures_alone(struct t3_timed_setup *setup, uint64_t *ps, uint64_t *events, char *why);
+bool sim_figures_gemm(struct t3_timed_setup *setup, struct sim_progress *progress, uint64_t *ps,
+		      uint64_t *events, char *why);
+bool sim_figures_alone(struct t3_timed_setup *setup, struct sim_progress *progress, uint64_t *ps,
+		       uint64_t *events, char *why);
 /* To be called after the runs. */
 void sim_figures_end(struct sim_figures *figures);
 uint64_t sim_figures_time(const struct sim_figures *figures, enum sim_config config); /* ps */

@@ -20,6 +20,62 @@ static bool draw_routing(struct timed_model *model, char *why)
 	return sim_routing_draw(&model->args->routing, &model->routing, why);
 }
 
+bool timed_model_routes(const struct timed_model *model, uint32_t gemm)
+{
+	const struct sim_gemm *g = &model->iteration.gemm[gemm];
+
+	return model->routing.rows && g->ranks && g->collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+}
+
+static struct timed_experts *new_experts(struct timed_model *model, uint32_t gemm,
+					 enum t3_timed_way way)
+{
+	const struct sim_gemm *g = &model->iteration.gemm[gemm];
+	struct timed_experts *e = &model->experts[model->expert_runs++];
+
+	*e = (struct timed_experts){ .gemm = gemm,
+				     .run = { .way = way, .progress = model->progress } };
+	e->run.columns = way == T3_TIMED_COMBINE ? g->n : g->k;
+	e->run.depth = way == T3_TIMED_COMBINE ? g->k : g->n;
+	return e;
+}
+
+static struct t3_timed_setup experts_setup(const struct timed_model *model)
+{
+	struct t3_timed_setup setup = { .params = model->args->machine.params };
+
+	setup.workload.element_bytes = model->setting.element_bytes;
+	return setup;
+}
+
+/* Refuses what would end a run after minutes. */
+static bool check_experts(struct timed_model *model, char *why)
+{
+	struct t3_timed_setup setup = experts_setup(model);
+	char refusal[SIM_WHY_SIZE];
+	uint32_t i;
+	int way;
+
+	for (i = 0; i < model->iteration.gemms; i++) {
+		for (way = T3_TIMED_COMBINE; way <= T3_TIMED_DISPATCH; way++) {
+			const struct sim_gemm *g = &model->iteration.gemm[i];
+			const struct timed_experts *e;
+
+			if (!timed_model_routes(model, i) ||
+			    !(way == T3_TIMED_COMBINE ? g->reduced : g->exchanged))
+				continue;
+			e = new_experts(model, i, (enum t3_timed_way)way);
+			model->expert_runs = 0;
+			if (sim_experts_check(&e->run, &model->routing, &setup, refusal))
+				continue;
+			snprintf(why, SIM_WHY_SIZE, "--ep %" PRIu64 ": %.200s", model->setting.ep,
+				 refusal);
+			return false;
+		}
+	}
+	return true;
+}
+
 int timed_model_open(struct timed_model *model, const struct timed_arguments *args)
 {
 	char why[SIM_WHY_SIZE];
@@ -50,7 +106,7 @@ int timed_model_open(struct timed_model *model, const struct timed_arguments *ar
 		timed_model_close(model);
 		return complain(EXIT_USAGE, "%s: %s", model->path, why);
 	}
-	if (model->setting.routed && !draw_routing(model, why)) {
+	if (model->setting.routed && (!draw_routing(model, why) || !check_experts(model, why))) {
 		timed_model_close(model);
 		return complain(EXIT_USAGE, "--routing: %s", why);
 	}
@@ -112,25 +168,33 @@ void timed_model_take(struct timed_model *model, uint32_t gemm, const struct sim
 			cost->reduced[config] = sim_figures_time(figures, (enum sim_config)config);
 }
 
-bool timed_model_routes(const struct timed_model *model, uint32_t gemm)
+uint32_t timed_model_runs(const struct timed_model *model)
 {
-	const struct sim_gemm *g = &model->iteration.gemm[gemm];
+	uint32_t count = 0, i;
 
-	return model->routing.rows && g->ranks && g->collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+	for (i = 0; i < model->iteration.gemms; i++) {
+		const struct sim_gemm *g = &model->iteration.gemm[i];
+
+		count += g->reduced + g->exchanged;
+		count += g->plain && !g->reduced && !timed_model_routes(model, i);
+	}
+	return count;
+}
+
+static void begin(struct timed_model *model, uint32_t gemm)
+{
+	if (model->progress)
+		sim_progress_next(model->progress, model->iteration.gemm[gemm].name);
 }
 
 /* Runs one way, and keeps it for the output. NULL: `why`. */
 static const struct sim_experts *run_experts(struct timed_model *model, uint32_t gemm,
 					     enum t3_timed_way way, uint64_t *events, char *why)
 {
-	const struct sim_gemm *g = &model->iteration.gemm[gemm];
-	struct timed_experts *e = &model->experts[model->expert_runs++];
-	struct t3_timed_setup setup = { .params = model->args->machine.params };
+	struct timed_experts *e = new_experts(model, gemm, way);
+	struct t3_timed_setup setup = experts_setup(model);
 
-	*e = (struct timed_experts){ .gemm = gemm, .run = { .way = way } };
-	e->run.columns = way == T3_TIMED_COMBINE ? g->n : g->k;
-	e->run.depth = way == T3_TIMED_COMBINE ? g->k : g->n;
-	setup.workload.element_bytes = model->setting.element_bytes;
+	begin(model, gemm);
 	if (!sim_experts_run(&e->run, &model->routing, &setup, model->configs, why))
 		return NULL;
 	*events += e->run.events;
@@ -188,12 +252,17 @@ static bool run_plain(struct timed_model *model, uint32_t gemm, uint64_t *events
 		.chunks = t3_timed_reduces(g->collective) ? T3_TIMED_CHUNKS_AUTO
 							  : T3_TIMED_CHUNKS_ROWS,
 	};
-	if (g->plain && !g->reduced && !sim_figures_gemm(&setup, &cost->gemm, events, why))
-		return false;
+	if (g->plain && !g->reduced) {
+		begin(model, gemm);
+		if (!sim_figures_gemm(&setup, model->progress, &cost->gemm, events, why))
+			return false;
+	}
 	if (!g->exchanged)
 		return true;
 	setup.workload.depth = 1;
-	if (!sim_figures_alone(&setup, &cost->exchange[SIM_SEQUENTIAL], events, why))
+	begin(model, gemm);
+	if (!sim_figures_alone(&setup, model->progress, &cost->exchange[SIM_SEQUENTIAL], events,
+			       why))
 		return false;
 	for (config = 1; config < SIM_ALONE; config++)
 		cost->exchange[config] = cost->exchange[SIM_SEQUENTIAL];

@@ -26,7 +26,8 @@ struct timed_model {
 	struct sim_routing routing; /* rows NULL: experts get as many rows */
 	struct timed_experts experts[2 * SIM_MAX_GEMMS];
 	uint32_t expert_runs;
-	uint32_t configs; /* that the iteration has; bit of enum sim_config */
+	uint32_t configs;	       /* that the iteration has; bit of enum sim_config */
+	struct sim_progress *progress; /* or NULL */
 };
 
 /* Read the file and make the operators. An exit code; on success it has to be closed. */
@@ -46,6 +47,8 @@ void timed_model_take(struct timed_model *model, uint32_t gemm, const struct sim
 		      uint32_t configs);
 /* Is the GEMM one of experts, whose rows the routing has? It is no workload. */
 bool timed_model_routes(const struct timed_model *model, uint32_t gemm);
+/* What is run, one after the other: workloads, and what no workload has. */
+uint32_t timed_model_runs(const struct timed_model *model);
 /* Run what no workload has: GEMMs of experts, GEMMs and collectives alone. False: `why`. */
 bool timed_model_run_rest(struct timed_model *model, uint64_t *events, char *why);
 
