@@ -147,7 +147,8 @@ class Native:
 class Models:
     """The tests of `t3 sim` on models: of its parts natively, and of the tool."""
 
-    PROGRAMS = ("test_sim_transformer", "test_sim_timed")
+    PROGRAMS = ("test_sim_transformer", "test_sim_timed", "test_sim_routing", "test_core_timed_routed",
+                "test_core_timed_turns")
 
     def measure(self, log):
         return self.verdict(None, log) == ""

@@ -268,6 +268,26 @@ TEST("a fused dispatch and a fused combine take less than one after the other")
 	}
 }
 
+static uint64_t busy(struct layer *layer, uint64_t update_percent, uint32_t rank)
+{
+	timed_param(&layer->setup, "update_percent", update_percent);
+	return run(layer, T3_TIMED_T3).counters[rank].memory_busy;
+}
+
+/* 32 rows of 512 bytes take 16 ns to write, at 1024 GB/s, and twice that to add. */
+TEST("combined rows are added to memory, those of the own tokens and those of peers")
+{
+	struct layer layer;
+
+	make(&layer, T3_TIMED_COMBINE, 2, 2);
+	send_rows(&layer, 0, 0, 32);
+	assert_int_equal(busy(&layer, 200, 0) - busy(&layer, 100, 0), 16000);
+	make(&layer, T3_TIMED_COMBINE, 2, 2);
+	send_rows(&layer, 0, 1, 32);
+	assert_int_equal(busy(&layer, 200, 0) - busy(&layer, 100, 0), 16000);
+	assert_int_equal(busy(&layer, 200, 1), busy(&layer, 100, 1));
+}
+
 /* ---------------------------------------------------------------- properties */
 
 static uint64_t draw(struct layer *layer, uint64_t *seed)

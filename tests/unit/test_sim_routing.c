@@ -158,6 +158,45 @@ TEST("experts are as likely as their weights say, also those of a token's other 
 	assert_shares("skewed=0", 2, (const uint64_t[]){ 667, 667, 667 });
 }
 
+/* Two ranks of one token each, which goes to 2 of 4 experts: a sixth of them have the same. */
+TEST("what one rank's tokens draw limits no other rank")
+{
+	uint64_t seed, expert, same = 0, other = 0;
+
+	for (seed = 1; seed <= 600; seed++) {
+		struct sim_routing r = shape(2, 4, 2, 1);
+		uint64_t both = 0;
+
+		draw(&r, "uniform", seed);
+		for (expert = 0; expert < 4; expert++)
+			both += r.rows[expert] && r.rows[4 + expert];
+		same += both == 2;
+		other += both == 0;
+		sim_routing_free(&r);
+	}
+	assert_in_range(same, 60, 140);
+	assert_in_range(other, 60, 140);
+}
+
+/* Of 8 experts, each is the busiest of some draws. */
+TEST("the busiest experts are anywhere")
+{
+	uint64_t busiest[8] = { 0 }, seed, expert;
+
+	for (seed = 1; seed <= 160; seed++) {
+		struct sim_routing r = shape(1, 8, 1, 400);
+		uint64_t most = 0;
+
+		draw(&r, "skewed=2", seed);
+		for (expert = 1; expert < 8; expert++)
+			most = rows_of(&r, expert) > rows_of(&r, most) ? expert : most;
+		busiest[most]++;
+		sim_routing_free(&r);
+	}
+	for (expert = 0; expert < 8; expert++)
+		assert_in_range(busiest[expert], 5, 40);
+}
+
 TEST("a seed gives the same rows each time, and another seed others")
 {
 	struct sim_routing a = shape(8, 32, 4, 50), b = a, c = a;

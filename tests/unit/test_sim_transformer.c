@@ -198,6 +198,55 @@ TEST("layers have the kinds that fields say")
 	read_good("{" QWEN_MOE ", \"sliding_window\": 32, \"use_sliding_window\": false}", &t);
 	assert_int_equal(t.count[SIM_LAYER_EXPERTS], 4);
 	sim_transformer_free(&t);
+	/* Of 8 layers, the last of a pattern of 6 attends to all: layer 5. */
+	read_good("{\"model_type\": \"gemma3_text\", \"hidden_size\": 64, "
+		  "\"num_hidden_layers\": 8, \"num_attention_heads\": 4, "
+		  "\"intermediate_size\": 128, \"sliding_window\": 32}",
+		  &t);
+	assert_int_equal(t.count[SIM_LAYER_SLIDING], 7);
+	assert_int_equal(t.count[0], 1);
+	sim_transformer_free(&t);
+}
+
+TEST("a size of one shared expert counts for each of them")
+{
+	struct sim_transformer t;
+
+	read_good("{" QWEN_MOE ", \"shared_expert_intermediate_size\": 48}", &t);
+	assert_int_equal(t.shared_size, 48);
+	sim_transformer_free(&t);
+	read_good("{" QWEN_MOE ", \"shared_expert_intermediate_size\": 48, "
+		  "\"num_shared_experts\": 3}",
+		  &t);
+	assert_int_equal(t.shared_size, 3 * 48);
+	sim_transformer_free(&t);
+}
+
+TEST("a text model's element type comes before that of the model around it")
+{
+	struct sim_transformer t;
+
+	read_good("{\"torch_dtype\": \"float32\", \"text_config\": {" LLAMA
+		  ", \"torch_dtype\": \"bfloat16\"}}",
+		  &t);
+	assert_int_equal(t.element_bytes, 2);
+	sim_transformer_free(&t);
+	read_good("{\"torch_dtype\": \"float32\", \"text_config\": {" LLAMA "}}", &t);
+	assert_int_equal(t.element_bytes, 4);
+	sim_transformer_free(&t);
+}
+
+TEST("a file with multi-query attention has one key head")
+{
+	static const char text[] =
+		"{\"model_type\": \"gpt_bigcode\", \"n_embd\": 64, \"n_layer\": 2, "
+		"\"n_head\": 4, \"multi_query\": true}";
+	struct sim_transformer t;
+
+	read_good(text, &t);
+	assert_int_equal(t.heads, 4);
+	assert_int_equal(t.kv_heads, 1);
+	sim_transformer_free(&t);
 }
 
 /* ------------------------------------------------------------------- iterations */
