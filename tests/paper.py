@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -578,6 +579,64 @@ def page_has_all_sections():
     check("published: up to about" in text, "no published mark of iterations")
 
 
+T3 = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "t3"
+PLACE_OF_PAPER = {"T3_PAPER": str(ROOT / "tools/paper")}  # a build folder may be anywhere
+DRAWN = ("model-speedup", "model-parts", "model-iteration")
+
+
+def page_of(folder, model, *options):
+    """(the JSON, the page's text) of a file of tests/transformers."""
+    path = pathlib.Path(folder) / "page.html"
+    result = run(T3, "sim", "--config", ROOT / f"tests/transformers/{model}.json", "--json", "--html", path,
+                 *options, env=PLACE_OF_PAPER)
+    expect(result, 0)
+    return json.loads(result[1]), path.read_text(encoding="utf-8")
+
+
+def model_has_a_page():
+    """`t3 sim --config FILE --html PAGE`: its figures are those of --json."""
+    with tempfile.TemporaryDirectory() as folder:
+        found, text = page_of(folder, "some-experts", "--tp", 2, "--tokens", 256, "--param", "link_gbps=99")
+        again = page_of(folder, "some-experts", "--tp", 2, "--tokens", 256, "--param", "link_gbps=99")[1]
+    check(text == again, "equal runs have other pages")
+    page = Page(text)
+    page_refers_to_nothing_outside(text, page)
+    check(page.tags.count("svg") == len(DRAWN) and not page.scripts, "plots and scripts")
+    check({f"plot-{name}" for name in DRAWN} | {"gemms", "works", "layers", "semantics", "parameters"}
+          <= set(page.identifiers), "sections", page.identifiers)
+    check("Published and here" not in text, "the paper's figures are no model's")
+    wanted = [f">{work['configs'][config]['speedup']:.3f}<" for work in found["workloads"]
+              for config in ("t3", "t3-mca", "direct")]
+    wanted += [f">{one['iteration_ps'] / 1e9:.3f}<" for one in found["iteration"]["configs"].values()]
+    wanted += [f">{note}<" for notes in found["semantics"].values() for note in notes if "'" not in note]
+    wanted += [f">{one['name']}<" for one in found["gemms"]] + [">150 GB/s; here 99<"]
+    for words in wanted:
+        check(words in text, f"no {words}")
+
+
+def page_of_a_routing_has_its_load():
+    with tempfile.TemporaryDirectory() as folder:
+        found, text = page_of(folder, "local-experts", "--tp", 2, "--ep", 4, "--tokens", 256, "--routing",
+                              "uniform", "--config", "t3-mca", "--phase", "prefill")
+    load = found["experts"]
+    check(f"{load['least_rows']} to {load['most_rows']} rows" in text, "load")
+    for one in load["runs"]:
+        check(f">{one['gemm']}, {one['way']}<" in text and f">{one['gemm_ps'] / 1e6:.1f}<" in text, "runs")
+
+
+def page_without_matplotlib_is_refused():
+    """Before anything is simulated, and nothing is written."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder)
+        (place / "matplotlib.py").write_text("raise ImportError('there is none')\n")
+        done = subprocess.run([T3, "sim", "--config", ROOT / "tests/transformers/some-experts.json", "--tp", "2",
+                               "--tokens", "256", "--html", place / "page.html"], capture_output=True, text=True,
+                              check=False, timeout=60, env={**os.environ, **PLACE_OF_PAPER, "PYTHONPATH": folder})
+        check((done.returncode, done.stdout) == (1, ""), "status", done)
+        check("the page's plots need matplotlib: install python3-matplotlib" in done.stderr, "sentence", done)
+        check(not (place / "page.html").exists(), "a page is there")
+
+
 def page_is_filled_or_fails():
     refuses_all = {"FACTS": "", "PLOTS": ""}
     try:
@@ -620,7 +679,8 @@ TESTS = [hypercube_has_each_part_once, hypercube_depends_on_seed_alone, columns_
          means_are_of_the_chosen_runs, trends_are_told_as_they_are,
          iterations_are_those_of_the_tool, own_model_is_run, wrong_models_are_refused,
          assumptions_are_documented, sweeps_command, page_is_complete, page_has_all_sections,
-         page_is_filled_or_fails,
+         page_is_filled_or_fails, model_has_a_page, page_of_a_routing_has_its_load,
+         page_without_matplotlib_is_refused,
          timeline_is_read]
 
 if __name__ == "__main__":

@@ -62,6 +62,7 @@ CANNOT = [
     (r"^cc .* -o program program\.c ", "installs first; install.py does both"),
     (r"^tools/paper/paper\.py --(draws|merge) |^mpirun sh -c 'tools/paper/",
      "it works for minutes; paper.py of the tests runs parts, also by mpirun, and merges them"),
+    (r"^\.build/t3 sim --config .* --html ", "paper.py of the tests makes such pages, where matplotlib is"),
     (r"^sbatch ", "no Slurm is installed here"),
     (r"^(mpirun|srun) .* (tools/vm/)?t3-vm node ", "cluster.py of the tests runs nodes by both"),
     (r"^mpirun ", "its image is another one; the examples suite runs this line in it"),

@@ -413,6 +413,20 @@ def long_runs_show_how_far_they_are():
     same(on_a_terminal("--m", "512", "--n", "512", "--k", "512", "--tp", "4")[1], "")
 
 
+def page_needs_its_program():
+    """An installed t3 has no tools/paper. Nothing is simulated, and nothing is written."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "page.html"
+        words = [T3, "sim", "--config", FILES / "few-kv-heads.json", "--tp", "4", "--tokens", "128", "--html", page]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False,
+                              env={**os.environ, "T3_PAPER": folder})
+        same((done.returncode, done.stdout, page.exists()), (1, "", False))
+        assert "--html needs paper_model.py of T3's sources: set T3_PAPER" in done.stderr, done
+    done = subprocess.run([T3, *"sim --m 64 --n 64 --k 64 --tp 2 --html page.html".split()], capture_output=True,
+                          text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 2 and "--html need a model by --config FILE" in done.stderr, done
+
+
 def machine_files_are_completed():
     """Each says what it derives; a parameter of the command line stays."""
     gemm = "sim --m 1024 --n 1024 --k 8192 --tp 8 --json --config t3-mca --param link_queue_kib=300"
@@ -488,7 +502,8 @@ TESTS = [page_has_what_machines_give, page_has_what_assumptions_give, machine_fi
          unknown_type_is_read_by_its_fields, layers_and_iteration_add_up,
          equal_inputs_give_equal_output, all_configurations_without_a_gap, any_gemm_by_its_k,
          bounds_are_told, routing_by_hand, routing_takes_copies_and_sums_from_t3,
-         routing_is_drawn_by_its_seed, long_runs_show_how_far_they_are]
+         routing_is_drawn_by_its_seed, long_runs_show_how_far_they_are,
+         page_needs_its_program]
 
 
 def tests():

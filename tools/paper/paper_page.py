@@ -9,6 +9,7 @@ import re
 from paper_figures import CONFIG_NAMES, FIGURE_KINDS, RANGED_CONFIGS
 from paper_iteration import ASSUMPTIONS, KINDS, PHASES, PUBLISHED, title
 
+MODEL_PARTS = ("GEMMS", "WORKS", "LAYERS", "SEMANTICS")  # of a model's page alone: paper_model.py
 TEMPLATE = pathlib.Path(__file__).with_name("page.html")
 TIMELINE_FIELDS = re.compile(r'"ph":"(.)","name":"([^"]*)","pid":(\d+)(?:,"tid":(\d+))?'
                              r',"ts":([\d.]+)(?:,"dur":([\d.]+))?,"args":(\{[^}]*\})')
@@ -121,9 +122,15 @@ def sublayer_table(rows):
     return table(["sub-layer", *rows[0][1]], [[name, *values.values()] for name, values in rows])
 
 
+def value_text(one):
+    """The default, and the value of this run if that is another one."""
+    text = f"{one['default']} {one['unit']}".strip()
+    return text if one.get("value", one["default"]) == one["default"] else f"{text}; here {one['value']}"
+
+
 def parameter_table(parameters):
     return table(["parameter", "default", "drawn from", "source"],
-                 [[one["name"], f"{one['default']} {one['unit']}".strip(),
+                 [[one["name"], value_text(one),
                    f"{one['low']} to {one['high']}" if one["low"] != one["high"] else "published",
                    one["source"]] for one in parameters])
 
@@ -150,9 +157,22 @@ def as_script(value):
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def fill(values):
-    """The template with each @NAME@ replaced; all of them are there, and no other."""
-    text = TEMPLATE.read_text(encoding="utf-8")
+def without_parts(text, parts):
+    """The template without the sections of these @NAME@s, and without links to them."""
+    gone = [(found[0], found[1]) for found in re.finditer(r'<section id="(\w+)">.*?</section>\n', text, re.S)
+            if set(re.findall(r"@([A-Z]+)@", found[0])) & set(parts)
+            or (found[1] == "overlap" and "TIMELINE" in parts)]
+    for section, name in gone:
+        text = text.replace(section, "")
+        text = re.sub(rf'<a\s+href="#{name}">[^<]*</a>', "", text)
+    if "TIMELINE" in parts:
+        text = re.sub(r"<script .*</script>\n", "", text, flags=re.S)
+    return text
+
+
+def fill(values, parts=MODEL_PARTS):
+    """The template without `parts` and with each other @NAME@ replaced; all are there, and no other."""
+    text = without_parts(TEMPLATE.read_text(encoding="utf-8"), parts)
     names = set(re.findall(r"@([A-Z]+)@", text))
     if names != set(values):
         raise RuntimeError(f"page.html has {sorted(names)}, not {sorted(values)}")
@@ -185,6 +205,7 @@ def iteration_section(plots, iterations):
 def page(facts, found, plots, sublayers, tables, parameters, timeline):
     """`plots`: {section: {name: SVG}}"""
     return fill({
+        "TITLE": "T3's published evaluation, in virtual time",
         "FACTS": "".join(f"<p>{html.escape(fact)}</p>" for fact in facts),
         "COMPARISON": comparison_table(found["comparison"])
                       + (trend_table(found["trends"]) if found["trends"] else ""),

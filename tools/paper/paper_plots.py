@@ -63,7 +63,7 @@ def shapes(workloads):
     for work in workloads:
         key = (work["model"], work["tp"], work["rows"], work["columns"], work["depth"])
         found.setdefault(key, []).append(work)
-    return [(" = ".join(SUBLAYERS[work["sublayer"]] for work in works), works[0])
+    return [(" = ".join(SUBLAYERS.get(work["sublayer"], work["sublayer"]) for work in works), works[0])
             for works in found.values()]
 
 
@@ -79,11 +79,11 @@ def places(workloads):
     return bars, [(sum(xs) / len(xs), group) for group, xs in groups.items()]
 
 
-def name_places(axes, bars, groups):
+def name_places(axes, bars, groups, below=-0.13):
     axes.set_xticks([x for x, *_ in bars], [name.replace(" = ", " =\n") for _, name, *_ in bars])
     axes.tick_params(axis="x", length=0)
     for x, group in groups:
-        axes.text(x, -0.13, group, transform=axes.get_xaxis_transform(), ha="center", va="top",
+        axes.text(x, below, group, transform=axes.get_xaxis_transform(), ha="center", va="top",
                   fontweight="bold")
 
 
@@ -220,6 +220,86 @@ def plot_variants(workloads, directory):
             "Ideal, RS+NMC: ideal overlap with a reduce-scatter that adds in memory. Default "
             "parameters; nothing is published to compare these with.")
     return save(figure, directory, "variants")
+
+
+# --- a model by its config.json ----------------------------------------------
+
+def plot_model_speedups(workloads, directory):
+    shown = [config for config in CONFIG_NAMES if any(config in work["configs"] for work in workloads)]
+    figure, axes = pyplot.subplots(figsize=(13, 4.8))
+    bars, groups = places(workloads)
+    handles = []
+    for config, offset in zip(shown, offsets(len(shown))):
+        have = [(x, work) for x, _, work in bars if config in work["configs"]]
+        handles.append(axes.bar([x + offset for x, _ in have], speedups([work for _, work in have], config),
+                                WIDTH / len(shown), color=COLOURS[config], label=CONFIG_NAMES[config]))
+    axes.axhline(1, color="black", linewidth=0.8, linestyle=(0, (4, 3)))
+    name_places(axes, [(x, wrapped(name), work) for x, name, work in bars], groups, -0.28)
+    axes.set_ylim(0, None)
+    axes.set_ylabel("speed-up over Sequential")
+    axes.set_title("Speed-up of sub-layers over Sequential", pad=30)
+    legend(axes, handles, 6)
+    caption(figure, "Sequential (1.0, dashed) runs the GEMM, then its collective. Sub-layers with \"=\" "
+            "have one shape, and so the same bars.")
+    return save(figure, directory, "model-speedup")
+
+
+def wrapped(name):
+    """A word a line, as bars are narrow."""
+    return name.replace(" = ", " =\n").replace(" ", "\n").replace("\n=", " =")
+
+
+def plot_model_parts(workloads, directory):
+    """What a sub-layer's time consists of: an all-to-all is no reduce-scatter, and counts as all-gather."""
+    figure, axes = pyplot.subplots(figsize=(13, 4.2))
+    bars, groups = places(workloads)
+    bottom = [0.0] * len(bars)
+    for key, (name, colour) in PHASE_STYLES.items():
+        name = "all-gather or all-to-all" if key == "all_gather_ps" else name
+        parts = [100 * work["phases"][key] / work["configs"]["sequential"]["virtual_ps"]
+                 for *_, work in bars]
+        drawn = axes.bar([x for x, *_ in bars], parts, WIDTH, bottom, color=colour, label=name)
+        axes.bar_label(drawn, [f"{part:.0f}" if part >= 4 else "" for part in parts], label_type="center",
+                       color="white", fontsize=9)
+        bottom = [below + part for below, part in zip(bottom, parts)]
+    name_places(axes, [(x, wrapped(name), work) for x, name, work in bars], groups, -0.28)
+    axes.set_ylim(0, 100)
+    axes.set_ylabel("% of Sequential's time")
+    axes.set_title("What the time of a sub-layer consists of, Sequential", pad=30)
+    legend(axes, axes.get_legend_handles_labels()[0], 3)
+    return save(figure, directory, "model-parts")
+
+
+def plot_model_iteration(iteration, directory):
+    """Shares of the kinds of operators, and the time of each configuration."""
+    names = {"sequential": "Sequential"} | CONFIG_NAMES
+    configs = [config for config in names if config in iteration["configs"]][::-1]
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(13, 0.34 * len(configs) + 1.6))
+    kinds = [(kind, 100 * share) for kind, share in iteration["shares"].items()][::-1]
+    for axes, rows, places_of, what in (
+            (left, [share for _, share in kinds], [kind for kind, _ in kinds], "% of the time, Sequential"),
+            (right, [iteration["configs"][config]["iteration_ps"] / 1e9 for config in configs],
+             [names[config] for config in configs], "ms")):
+        drawn = axes.barh(range(len(rows)), rows, 0.7, color=COLOURS["t3-mca"])
+        axes.bar_label(drawn, [f"{value:.1f}" for value in rows], padding=3, fontsize=8)
+        axes.set_yticks(range(len(rows)), places_of)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(visible=False)
+        axes.set_xlabel(what)
+    left.set_title("What an iteration consists of")
+    right.set_title("Its time in each configuration")
+    figure.subplots_adjust(wspace=0.45)
+    return save(figure, directory, "model-iteration")
+
+
+def model_plots(workloads, iteration, directory):
+    """{name: SVG}"""
+    plots = {}
+    if any(set(work["configs"]) & set(CONFIG_NAMES) for work in workloads):
+        plots["model-speedup"] = plot_model_speedups(workloads, directory)
+    if workloads:
+        plots["model-parts"] = plot_model_parts(workloads, directory)
+    return plots | {"model-iteration": plot_model_iteration(iteration, directory)}
 
 
 # --- traffic -----------------------------------------------------------------

@@ -42,6 +42,8 @@ static const char usage[] =
 	"  --attention KIND  of a model, also in a model file: fused, separate: whether scores go "
 	"to memory\n                    (fused)\n"
 	"  --mlp KIND        gated, plain: of a model type that t3 does not know\n"
+	"  --html PAGE       also write a model's page, with tables and plots "
+	"(python3-matplotlib)\n"
 	"  --collective NAME all-reduce, reduce-scatter, all-gather, all-to-all (all-reduce)\n"
 	"  --message SIZE    64K to 1G, with K, M, G or in bytes: only the collective, --config "
 	"alone\n"

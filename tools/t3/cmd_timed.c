@@ -14,6 +14,7 @@
 #include "timed/device.h"
 #include "timed/iterations.h"
 #include "timed/model.h"
+#include "timed/page.h"
 
 /* State that all workloads of one call share. */
 struct run {
@@ -211,9 +212,9 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 		*configs = job.configs;
 	}
 	timed_warn(&job, &run->args->machine, &run->warned, run->warnings);
-	if (run->args->json)
+	if (run->args->json || run->args->html)
 		json_array_append_new(run->results, timed_job_to_json(&job));
-	else
+	if (!run->args->json)
 		timed_print(&job);
 	return timed_iterations_take(&run->iterations, &job);
 }
@@ -225,7 +226,7 @@ static json_t *semantics_of(const struct run *run)
 			       run->args->derived);
 }
 
-static int show_json(struct run *run)
+static json_t *document(struct run *run)
 {
 	json_t *root = json_object();
 
@@ -242,7 +243,7 @@ static int show_json(struct run *run)
 	json_object_set_new(root, "recalled_events", json_integer((json_int_t)run->recalled));
 	if (run->args->seconds)
 		json_object_set_new(root, "cpu_seconds", json_real(run->seconds));
-	return print_json(root);
+	return root;
 }
 
 static void show_end(const struct run *run)
@@ -315,7 +316,7 @@ static int run_models(const struct timed_arguments *args, const struct sim_model
 	if (ret == EXIT_OK && run.timeline_file && !timeline_end(&run.timeline))
 		ret = complain(EXIT_FAIL, "%s cannot be written", args->timeline);
 	if (ret == EXIT_OK && args->json)
-		ret = show_json(&run);
+		ret = print_json(document(&run));
 	else if (ret == EXIT_OK)
 		show_end(&run);
 	timed_devices_close(&run.devices);
@@ -382,20 +383,24 @@ static int run_config_file(const struct timed_arguments *args)
 
 	run.model = &model;
 	if (ret == EXIT_OK) {
-		if (!args->json)
+		if (args->html)
+			ret = timed_page_check(args->html);
+		if (ret == EXIT_OK && !args->json)
 			timed_model_print_gemms(&model);
-		if (args->device)
+		if (ret == EXIT_OK && args->device)
 			ret = open_devices(&run);
 		run.progress.count = timed_model_runs(&model);
 		model.progress = &run.progress;
 		if (ret == EXIT_OK)
 			ret = run_gemms(&run);
 		if (ret == EXIT_OK && args->json)
-			ret = show_json(&run);
+			ret = print_json(document(&run));
 		else if (ret == EXIT_OK)
 			timed_model_print(&model);
 		if (ret == EXIT_OK && !args->json)
 			show_end(&run);
+		if (ret == EXIT_OK && args->html)
+			ret = timed_page_write(args->html, document(&run));
 		timed_devices_close(&run.devices);
 		timed_model_close(&model);
 	}

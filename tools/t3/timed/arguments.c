@@ -151,6 +151,9 @@ static int set_setting(struct timed_arguments *args, int opt)
 		return EXIT_OK;
 	case 'I':
 		return set_seed(args, optarg);
+	case 'W':
+		args->html = optarg;
+		return EXIT_OK;
 	case 'H':
 		args->phase = true;
 		if (!sim_phase_parse(optarg, &s->phase))
@@ -175,7 +178,7 @@ static int set_setting(struct timed_arguments *args, int opt)
 
 static int set_option(struct timed_arguments *args, int opt, char **argv)
 {
-	if (strchr("ESBHALRI", opt))
+	if (strchr("ESBHALRIW", opt))
 		return set_setting(args, opt);
 	switch (opt) {
 	case 'h':
@@ -344,10 +347,11 @@ static int check(struct timed_arguments *args)
 	if (args->attention && !args->config_file && !args->model)
 		return complain(EXIT_USAGE,
 				"--attention needs a model by --config FILE or --model");
-	if (!args->config_file && (args->phase || args->ep || args->sequence || args->batch ||
-				   args->setting.routed || args->mlp != SIM_MLP_BY_TYPE))
-		return complain(EXIT_USAGE, "--phase, --ep, --sequence, --batch, --routing and "
-					    "--mlp need a model by --config FILE");
+	if (!args->config_file &&
+	    (args->phase || args->ep || args->sequence || args->batch || args->setting.routed ||
+	     args->mlp != SIM_MLP_BY_TYPE || args->html))
+		return complain(EXIT_USAGE, "--phase, --ep, --sequence, --batch, --routing, --mlp "
+					    "and --html need a model by --config FILE");
 	if (args->seed && (!args->setting.routed || args->routing.kind == SIM_ROUTING_FILE))
 		return complain(EXIT_USAGE,
 				"--seed is that of a draw: --routing uniform or skewed=S");
@@ -393,6 +397,7 @@ static const struct option options[] = {
 	{ "mlp", required_argument, NULL, 'L' },
 	{ "routing", required_argument, NULL, 'R' },
 	{ "seed", required_argument, NULL, 'I' },
+	{ "html", required_argument, NULL, 'W' },
 	{ 0 },
 };
 

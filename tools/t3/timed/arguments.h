@@ -20,6 +20,7 @@ struct timed_arguments {
 	enum t3_timed_chunks chunks;
 	/* a model by its config.json, and how it runs */
 	const char *config_file;
+	const char *html; /* the page to write; or NULL */
 	struct sim_setting setting;
 	struct sim_routing_source routing;
 	bool phase, ep, sequence, batch, attention, seed; /* given */
