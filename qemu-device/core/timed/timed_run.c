@@ -178,8 +178,32 @@ static uint64_t next_time(const struct t3_timed *sim)
 	return sim->order.next[timed_order_first(sim)];
 }
 
+/* Runs the device, which is first, until `end`, but at least one event. */
+static uint64_t take_turn(struct timed_device *d, uint64_t end, uint64_t budget)
+{
+	struct t3_timed *sim = d->sim;
+	const uint64_t *next = &sim->order.next[d->rank];
+	uint64_t count = 0, work = sim->work;
+
+	sim->turn = d;
+	sim->turn_end = end;
+	do {
+		sim->now = *next;
+		sim->events++;
+		step(d);
+		count++;
+	} while (*next < sim->turn_end && count < budget && !sim->paused &&
+		 (sim->work - work) / EVENT_WORK < budget);
+	sim->turn = NULL;
+	if (sim->devices > 1)
+		timed_order_return(d);
+	return count;
+}
+
+/* Several devices run in the order of time: a turn has one event. */
 uint64_t t3_timed_run(struct t3_timed *sim, uint64_t until, uint64_t budget)
 {
+	uint64_t end = until == T3_TIMED_NEVER ? until : until + 1;
 	uint64_t count = 0, work = sim->work;
 
 	while (!sim->paused && count < budget && (sim->work - work) / EVENT_WORK < budget) {
@@ -187,42 +211,25 @@ uint64_t t3_timed_run(struct t3_timed *sim, uint64_t until, uint64_t budget)
 
 		if (time == T3_TIMED_NEVER || time > until)
 			break;
-		sim->now = time;
-		sim->events++;
-		step(&sim->device[timed_order_first(sim)]);
-		count++;
+		count += take_turn(&sim->device[timed_order_first(sim)], sim->devices > 1 ? 0 : end,
+				   budget - count);
 	}
 	return count;
 }
 
-/* The device whose event is first runs until another one may have sent it something. */
-static uint64_t take_turn(struct t3_timed *sim, uint64_t budget)
-{
-	struct timed_device *d = &sim->device[timed_order_first(sim)];
-	const uint64_t *next = &sim->order.next[d->rank];
-	uint64_t count = 0;
-
-	sim->turn = d;
-	sim->turn_end = timed_routed_alone(d) ? T3_TIMED_NEVER : *next + sim->ahead;
-	do {
-		sim->now = *next;
-		sim->events++;
-		step(d);
-		count++;
-	} while (*next < sim->turn_end && count < budget);
-	sim->turn = NULL;
-	timed_order_return(d);
-	return count;
-}
-
+/* Until another device may have sent it something. */
 uint64_t t3_timed_run_in_turns(struct t3_timed *sim, uint64_t budget)
 {
-	uint64_t count = 0;
+	uint64_t count = 0, time;
 
 	if (!sim->ahead)
 		return t3_timed_run(sim, T3_TIMED_NEVER, budget);
-	while (count < budget && next_time(sim) != T3_TIMED_NEVER)
-		count += take_turn(sim, budget - count);
+	while (count < budget && (time = next_time(sim)) != T3_TIMED_NEVER) {
+		struct timed_device *d = &sim->device[timed_order_first(sim)];
+		uint64_t end = timed_routed_alone(d) ? T3_TIMED_NEVER : time + sim->ahead;
+
+		count += take_turn(d, end, budget - count);
+	}
 	return count;
 }
 
