@@ -4,7 +4,8 @@
 
 usage: bench.py [--no-vm] [--rounds N]
 
-The timed model: the published sub-layers, larger models too, in each configuration, on one core.
+The timed model: the published sub-layers, larger models too, in each configuration, on one core; and 32
+models by their config.json.
 Then one VM with four T3 devices and, beside them, edu, pci-testdev and ivshmem-plain of the same
 QEMU, in which `t3 bench` measures stores, doorbells, updates, waits and jobs, each in turn with its
 control. Then boots of the small image and of the host's root, in turn. Then a published sub-layer by
@@ -32,6 +33,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 MODELS = [ROOT / "tools/paper" / name for name in ("paper.model", "larger.model")]
 VM = ROOT / "tools/vm/t3-vm"
+# Models by their config.json, in all configurations: (file, TP), each with so many tokens.
+FILES = [("sizes-qwen3-32b", 8), ("sizes-qwen3-32b", 4), ("sizes-deepseek-v3", 8), ("odd-sizes", 8)]
+FILE_TOKENS = (512, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
+FILES_SECONDS = 10.0
 TRIES = 3  # the best of them: the others had less of the host's caches
 TABLE_SECONDS, TABLE_BYTES, EVENTS_PER_SECOND = 5.0, 200 << 20, 20e6
 RANKS, SIDE, ITERATIONS = 4, 256, 4
@@ -60,10 +65,10 @@ def row(what, figure, bound="", good=True):
 
 # --- the timed model -------------------------------------------------------------
 
-def sublayers(model):
-    """(events computed, CPU seconds, largest memory in bytes) of one model file."""
+def simulated(*options):
+    """(events computed, CPU seconds, largest memory in bytes) of t3 sim."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
-        process = subprocess.Popen([BUILD / "t3", "sim", "--json", "--model", model],
+        process = subprocess.Popen([BUILD / "t3", "sim", "--json", *map(str, options)],
                                    stdin=subprocess.DEVNULL, stdout=output)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -77,8 +82,22 @@ def sublayers(model):
 
 def table():
     """The same of all published sub-layers."""
-    events, seconds, memory = zip(*map(sublayers, MODELS))
+    events, seconds, memory = zip(*(simulated("--model", model) for model in MODELS))
     return sum(events), sum(seconds), max(memory)
+
+
+def config_files():
+    runs = [simulated("--config", ROOT / f"tests/transformers/{file}.json", "--tp", tp, "--tokens", tokens)
+            for file, tp in FILES for tokens in FILE_TOKENS]
+    events, seconds, _ = zip(*runs)
+    return sum(seconds), sum(events), len(runs)
+
+
+def bench_files():
+    seconds, events, count = min(config_files() for _ in range(TRIES))
+    return [row(f"timed model, {count} models by config.json", f"{seconds:.2f} s CPU",
+                f"at most {FILES_SECONDS:.0f} s", seconds <= FILES_SECONDS),
+            row("  its events", f"{events / seconds / 1e6:.1f} million/s")]
 
 
 def bench_table():
@@ -274,7 +293,7 @@ def main():
                         help="of each row of `t3 bench`, 1..101 (31)")
     options = parser.parse_args()
     try:
-        report = {"model": bench_table()}
+        report = {"model": bench_table() + bench_files()}
         if not options.no_vm:
             report["devices"] = bench_devices(options.rounds)
             report["jobs"] = list(bench_jobs())
