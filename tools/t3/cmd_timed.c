@@ -151,6 +151,27 @@ static int check_ranks(const struct run *run, const struct timed_job *job)
 	return EXIT_OK;
 }
 
+/*
+ * The timeline shows the last configuration, but not the Sequential run that it is compared with.
+ */
+static bool run_configs(struct run *run, struct timed_job *job, char *why)
+{
+	bool ran = true;
+	int config;
+
+	for (config = 0; config < SIM_CONFIGS && ran; config++) {
+		if (!(job->configs & 1u << config))
+			continue;
+		if (run->timeline_file && config != SIM_SEQUENTIAL && config != SIM_ALONE)
+			ran = sim_figures_run(&job->figures, SIM_SEQUENTIAL, &job->setup, why);
+		if (ran && run->timeline_file)
+			ran = begin_timeline(run, job, (enum sim_config)config, why);
+		ran = ran &&
+		      sim_figures_run(&job->figures, (enum sim_config)config, &job->setup, why);
+	}
+	return ran;
+}
+
 /* `figures` and `configs`, of what ran: NULL if they are not wanted. */
 static int run_workload(struct run *run, const struct sim_workload *workload,
 			struct sim_figures *figures, uint32_t *configs)
@@ -159,8 +180,8 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 	struct observer observer = { &run->devices, &job };
 	char why[SIM_WHY_SIZE];
 	double start = cpu_seconds();
-	bool ran = true;
-	int config, ret;
+	bool ran;
+	int ret;
 
 	if (run->args->collective)
 		job.workload.collective = run->args->workload.collective;
@@ -185,20 +206,7 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 	job.figures.wanted = job.configs;
 	job.figures.progress = &run->progress;
 	sim_progress_next(&run->progress, sim_workload_part(&job.workload));
-	/*
-	 * The timeline shows the last configuration, but not the Sequential run that it is compared
-	 * with.
-	 */
-	for (config = 0; config < SIM_CONFIGS && ran; config++) {
-		if (!(job.configs & 1u << config))
-			continue;
-		if (run->timeline_file && config != SIM_SEQUENTIAL && config != SIM_ALONE)
-			ran = sim_figures_run(&job.figures, SIM_SEQUENTIAL, &job.setup, why);
-		if (ran && run->timeline_file)
-			ran = begin_timeline(run, &job, (enum sim_config)config, why);
-		ran = ran &&
-		      sim_figures_run(&job.figures, (enum sim_config)config, &job.setup, why);
-	}
+	ran = run_configs(run, &job, why);
 	sim_figures_end(&job.figures);
 	sim_progress_clear(&run->progress);
 	if (!ran)
