@@ -27,6 +27,7 @@ GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))
 COMPONENT = BUILD / "mca_coll_t3.so"
 PROGRAM = BUILD / "mpi" / "mpi_collectives"
 PARTS = BUILD / "mpi" / "mpi_parts"
+PERSISTENT = BUILD / "mpi" / "mpi_persistent"
 MEMORY = BUILD / "mpi" / "mpi_memory"
 # Open MPI's processes read each other's memory by the kernel, which cannot read a device's.
 BY_MESSAGES = "--mca btl_vader_single_copy_mechanism emulated --mca smsc ^cma,knem,xpmem"
@@ -68,6 +69,9 @@ RING = {
                    "mpirun -n 3 --mca coll_t3_verbose 1 --mca coll_t3_device 0,1 mpi_collectives next",
     "parts": "mpirun -n 4 --mca coll_t3_verbose 1 --mca coll_t3_piece 32768 mpi_parts t3 && "
              "mpirun -n 2 --mca coll_t3_verbose 1 mpi_parts t3",
+    "persistent": "mpirun -n 4 --mca coll_t3_verbose 1 --mca coll_t3_piece 32768 mpi_persistent t3 && "
+                  f"mpirun -n 4 {BY_MESSAGES} --mca coll_t3_piece 32768 --mca coll_t3_plans 1 mpi_persistent t3",
+    "late": "mpirun -n 4 --mca coll_t3_timeout 1 mpi_persistent t3 late",
     "memory": DEVICE_MEMORY,
     "memory-threads": f"{DEVICE_MEMORY} threads",
     "threads": "mpirun -n 4 --mca coll_t3_verbose 1 mpi_threads 10",
@@ -254,6 +258,26 @@ def parts_truth_and_places_are_right(_place):
          == 4, text)
     must(len(re.findall(r"coll:t3: alltoallv passed on: 3 calls of \d+ bytes: calls before it were not T3's", text)) == 4,
          text)
+
+
+def persistent_collectives_are_right(_place):
+    status, text = ring()["persistent"]
+    must(status == 0 and len(re.findall(r"^[1-9]\d+ checks on 4 ranks, 0 failed\r?$", text, re.M)) == 2, text)
+    must(len(re.findall(r"coll:t3: persistent collectives by T3: \d\d+ starts of \d{6,} bytes", text)) == 4, text)
+    must(len(re.findall(r"coll:t3: allreduce_init passed on: 1 calls of 40000 bytes: devices do not have its type", text))
+         == 4, text)
+
+
+def a_persistent_collective_fails_where_a_rank_does_not_start(_place):
+    status, text = ring()["late"]
+    must(status == 0 and passed(text, 4), text)
+
+
+def without_a_device_persistent_collectives_are_open_mpis(_place):
+    status, text = on_host(COMPONENT, "--mca", "coll_t3_verbose", "1", program=(PERSISTENT, "next"))
+    must(status == 0 and passed(text, 2), text)
+    must(len(re.findall(r"coll:t3: reduce_init passed on: \d calls of \d+ bytes: the communicator is not T3's", text))
+         == 2, text)
 
 
 def without_a_device_parts_truth_and_places_are_open_mpis(_place):

@@ -153,6 +153,7 @@ MUTANTS = [
     Mutant("mpi-gaps", "examples", "libt3/mpi/flat.c", "	if (end == COLL_T3_DONE)\n		unpack(out);",
            "	if (end == COLL_T3_FAILED)\n		unpack(out);"),
     Mutant("mpi-place", "examples", "libt3/mpi/form.c", "#define DOWNWARDS ~SIGN", "#define DOWNWARDS SIGN"),
+    Mutant("mpi-started-again", "examples", "libt3/mpi/later.c", "\t\tl->pieces = l->whole;\n", ""),
     Mutant("mpi-range", "examples", "libt3/mpi/piece.c", "result + (from - start)", "result"),
     Mutant("mpi-version", "examples", "libt3/mpi/component.c",
            "!strncmp(running, version, strlen(version))", "!strncmp(running, version, 4)"),

@@ -19,9 +19,10 @@
  *	piece.c       how a message is cut into pieces, and a piece's way in and out
  *	place.c       pieces whose input or result is in blocks of MPI_Alloc_mem
  *	run.c         a collective that blocks
- *	later.c       collectives that do not block
+ *	later.c       collectives that do not block, and persistent ones
  *	reduce.c      MPI's functions that compute
  *	ireduce.c     the same, not blocking
+ *	persistent.c  the same, initialised once and started again and again
  *	flat.c        buffers as contiguous bytes
  *	parts.c       parts of different lengths
  *	move.c        MPI's functions that only move data, with equal parts
@@ -42,6 +43,7 @@
 #ifndef COLL_T3_H
 #define COLL_T3_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -72,6 +74,11 @@ enum coll_t3_call {
 	COLL_T3_IREDUCE,
 	COLL_T3_IREDUCE_SCATTER,
 	COLL_T3_IREDUCE_SCATTER_BLOCK,
+	/* Initialisations of persistent ones, in the same order. */
+	COLL_T3_ALLREDUCE_INIT,
+	COLL_T3_REDUCE_INIT,
+	COLL_T3_REDUCE_SCATTER_INIT,
+	COLL_T3_REDUCE_SCATTER_BLOCK_INIT,
 	/* Calls that T3 never does, to count them. */
 	COLL_T3_BARRIER,
 	COLL_T3_SCAN,
@@ -135,6 +142,11 @@ struct coll_t3_counts {
 	unsigned long long passed_why[COLL_T3_CALLS][COLL_T3_REASONS];
 	unsigned long long passed_why_bytes[COLL_T3_CALLS][COLL_T3_REASONS];
 	unsigned long long t3_bytes;
+	/*
+	 * Starts of persistent collectives that are complete by T3, and their bytes. Of the counters
+	 * above a persistent one counts once, at its initialisation, as one that is passed on does.
+	 */
+	unsigned long long starts, start_bytes;
 	unsigned long long reasons[COLL_T3_REASONS]; /* calls passed on, and their bytes */
 	unsigned long long reason_bytes[COLL_T3_REASONS];
 	/*
@@ -178,27 +190,31 @@ enum coll_t3_state {
 };
 
 /* The functions of the next component, which the module replaces. */
-#define COLL_T3_FUNCTIONS(F)     \
-	F(allreduce)             \
-	F(reduce)                \
-	F(reduce_scatter)        \
-	F(reduce_scatter_block)  \
-	F(allgather)             \
-	F(alltoall)              \
-	F(bcast)                 \
-	F(allgatherv)            \
-	F(gather)                \
-	F(gatherv)               \
-	F(scatter)               \
-	F(scatterv)              \
-	F(alltoallv)             \
-	F(iallreduce)            \
-	F(ireduce)               \
-	F(ireduce_scatter)       \
-	F(ireduce_scatter_block) \
-	F(barrier)               \
-	F(scan)                  \
-	F(exscan)                \
+#define COLL_T3_FUNCTIONS(F)         \
+	F(allreduce)                 \
+	F(reduce)                    \
+	F(reduce_scatter)            \
+	F(reduce_scatter_block)      \
+	F(allgather)                 \
+	F(alltoall)                  \
+	F(bcast)                     \
+	F(allgatherv)                \
+	F(gather)                    \
+	F(gatherv)                   \
+	F(scatter)                   \
+	F(scatterv)                  \
+	F(alltoallv)                 \
+	F(iallreduce)                \
+	F(ireduce)                   \
+	F(ireduce_scatter)           \
+	F(ireduce_scatter_block)     \
+	F(allreduce_init)            \
+	F(reduce_init)               \
+	F(reduce_scatter_init)       \
+	F(reduce_scatter_block_init) \
+	F(barrier)                   \
+	F(scan)                      \
+	F(exscan)                    \
 	F(alltoallw)
 
 #define COLL_T3_NEXT(name)                       \
@@ -229,6 +245,9 @@ struct coll_t3_module {
 	uint32_t kept;
 	struct coll_t3_kept plans[COLL_T3_PLANS_MAX];
 	struct coll_t3_later *begun; /* the first one runs; changes under later.c's lock */
+	/* A thread is in a blocking call; both change under later.c's lock. */
+	bool inside;
+	pthread_t thread;
 	/* Calls that are passed on before the lengths of parts are exchanged again (parts.c). */
 	unsigned int pause, last_pause;
 	/* Data of datatypes with gaps, without the gaps. */
@@ -326,6 +345,11 @@ extern const struct coll_t3_form coll_t3_least_float, coll_t3_greatest_float;
  */
 int coll_t3_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, bool make,
 		 struct t3_plan **plan);
+/*
+ * Make a plan that the caller destroys, which blocks. All ranks call it, and it succeeds or fails at
+ * all of them. Errors as those of coll_t3_plan().
+ */
+int coll_t3_own_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_plan **plan);
 void coll_t3_drop_plans(coll_t3_module_t *m);
 /*
  * Whether a plan that was got is still kept. The memory of one that is not may be another's by now.
@@ -373,9 +397,18 @@ struct coll_t3_pieces {
 	uint32_t bound;
 };
 
+/* Where the plans of a job come from. */
+enum coll_t3_plans {
+	COLL_T3_KEPT, /* the communicator keeps them, or else -ENOENT */
+	COLL_T3_MADE, /* the same, but they are made where they are not there */
+	COLL_T3_OWN,  /* they are made for this job alone, and the caller destroys them */
+};
+
 /* Cut a job, and get its plans. All of them are there before anything is written. */
-int coll_t3_cut(coll_t3_module_t *m, const struct coll_t3_job *job, bool make,
+int coll_t3_cut(coll_t3_module_t *m, const struct coll_t3_job *job, enum coll_t3_plans from,
 		struct coll_t3_pieces *p);
+/* Destroy plans that are COLL_T3_OWN. p is as coll_t3_cut() has left it. */
+void coll_t3_destroy_own(struct coll_t3_pieces *p);
 /* Go on with the next piece. Return false if there is none. */
 bool coll_t3_next_piece(struct coll_t3_pieces *p);
 int coll_t3_put(const struct coll_t3_pieces *p);
@@ -504,6 +537,21 @@ enum coll_t3_end coll_t3_begin(coll_t3_module_t *m, const struct coll_t3_job *jo
 			       ompi_request_t **request);
 /* Wait until all that was begun is complete, as ranks run their epochs in one order. */
 void coll_t3_drain(coll_t3_module_t *m);
+/*
+ * Make a persistent request, inactive, which has plans of its own: MPI lets ranks free requests at
+ * different times, so the plans that all ranks keep the same must not depend on that. All ranks call
+ * it, and it may block.
+ */
+enum coll_t3_end coll_t3_prepare(coll_t3_module_t *m, const struct coll_t3_job *job,
+				 ompi_request_t **request);
+/*
+ * A thread begins or ends a blocking call, which may not call these again. In between nobody else
+ * goes on on the communicator, as libt3's belongs to one thread at a time.
+ */
+void coll_t3_enter(coll_t3_module_t *m);
+void coll_t3_exit(coll_t3_module_t *m);
+/* Destroy the plans of a communicator's persistent requests, before the communicator goes. */
+void coll_t3_drop_persistent(coll_t3_module_t *m);
 void coll_t3_close_later(void);
 
 /* ---------------------------------------------------------------------- MPI's functions */
@@ -565,6 +613,23 @@ int coll_t3_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
 				  struct ompi_communicator_t *comm, ompi_request_t **request,
 				  mca_coll_base_module_t *module);
 
+int coll_t3_allreduce_init(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *type,
+			   struct ompi_op_t *op, struct ompi_communicator_t *comm,
+			   struct ompi_info_t *info, ompi_request_t **request,
+			   mca_coll_base_module_t *module);
+int coll_t3_reduce_init(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *type,
+			struct ompi_op_t *op, int root, struct ompi_communicator_t *comm,
+			struct ompi_info_t *info, ompi_request_t **request,
+			mca_coll_base_module_t *module);
+int coll_t3_reduce_scatter_init(const void *sbuf, void *rbuf, const int *rcounts,
+				struct ompi_datatype_t *type, struct ompi_op_t *op,
+				struct ompi_communicator_t *comm, struct ompi_info_t *info,
+				ompi_request_t **request, mca_coll_base_module_t *module);
+int coll_t3_reduce_scatter_block_init(const void *sbuf, void *rbuf, int rcount,
+				      struct ompi_datatype_t *type, struct ompi_op_t *op,
+				      struct ompi_communicator_t *comm, struct ompi_info_t *info,
+				      ompi_request_t **request, mca_coll_base_module_t *module);
+
 int coll_t3_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int coll_t3_scan(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *type,
 		 struct ompi_op_t *op, struct ompi_communicator_t *comm,
@@ -577,7 +642,7 @@ int coll_t3_alltoallw(const void *sbuf, const int *scounts, const int *sdisps,
 		      const int *rdisps, struct ompi_datatype_t *const *rtypes,
 		      struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
-/* The jobs of both kinds of functions. Return false, and count it, if no device can do the call. */
+/* The jobs of all kinds of functions. Return false, and count it, if no device can do the call. */
 bool coll_t3_reduce_job(coll_t3_module_t *m, enum coll_t3_call call, const void *sbuf, void *rbuf,
 			int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
 			struct coll_t3_job *job);

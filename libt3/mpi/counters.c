@@ -75,6 +75,11 @@ void coll_t3_register_counters(const mca_base_component_t *version)
 		register_reason(version, i);
 	add_counter(version, "t3_bytes", "Bytes of the calls that were done by T3",
 		    MCA_BASE_PVAR_CLASS_COUNTER, &coll_t3_counts.t3_bytes);
+	add_counter(version, "starts", "Starts of persistent collectives that T3 has done",
+		    MCA_BASE_PVAR_CLASS_COUNTER, &coll_t3_counts.starts);
+	add_counter(version, "start_bytes",
+		    "Bytes of the starts of persistent collectives that T3 has done",
+		    MCA_BASE_PVAR_CLASS_COUNTER, &coll_t3_counts.start_bytes);
 	add_counter(version, "device_input",
 		    "Bytes of input that the device read in the memory of MPI_Alloc_mem itself",
 		    MCA_BASE_PVAR_CLASS_COUNTER, &coll_t3_counts.device_input);
@@ -118,6 +123,9 @@ void coll_t3_say_counts(void)
 		    passed_on);
 	coll_t3_say(1, "bytes of calls: %llu by T3, %llu passed on", coll_t3_counts.t3_bytes,
 		    bytes);
+	if (coll_t3_counts.starts)
+		coll_t3_say(1, "persistent collectives by T3: %llu starts of %llu bytes",
+			    coll_t3_counts.starts, coll_t3_counts.start_bytes);
 	for (i = 0; i < COLL_T3_CALLS; i++)
 		say_reasons(i);
 }

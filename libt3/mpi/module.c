@@ -91,6 +91,10 @@ mca_coll_base_module_t *coll_t3_comm_query(struct ompi_communicator_t *comm, int
 	m->super.coll_ireduce = coll_t3_ireduce;
 	m->super.coll_ireduce_scatter = coll_t3_ireduce_scatter;
 	m->super.coll_ireduce_scatter_block = coll_t3_ireduce_scatter_block;
+	m->super.coll_allreduce_init = coll_t3_allreduce_init;
+	m->super.coll_reduce_init = coll_t3_reduce_init;
+	m->super.coll_reduce_scatter_init = coll_t3_reduce_scatter_init;
+	m->super.coll_reduce_scatter_block_init = coll_t3_reduce_scatter_block_init;
 	m->super.coll_allgather = coll_t3_allgather;
 	m->super.coll_alltoall = coll_t3_alltoall;
 	m->super.coll_bcast = coll_t3_bcast;

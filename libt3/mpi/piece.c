@@ -122,15 +122,35 @@ static struct t3_plan_desc describe(const struct coll_t3_pieces *p, uint64_t cou
 	};
 }
 
-static int get_plans(coll_t3_module_t *m, struct coll_t3_pieces *p, bool make)
+static int get_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, enum coll_t3_plans from,
+		    struct t3_plan **plan)
+{
+	return from == COLL_T3_OWN ? coll_t3_own_plan(m, desc, plan)
+				   : coll_t3_plan(m, desc, from == COLL_T3_MADE, plan);
+}
+
+void coll_t3_destroy_own(struct coll_t3_pieces *p)
+{
+	if (p->last_plan != p->plan)
+		t3_plan_destroy(p->last_plan);
+	t3_plan_destroy(p->plan);
+	p->plan = p->last_plan = NULL;
+}
+
+static int get_plans(coll_t3_module_t *m, struct coll_t3_pieces *p, enum coll_t3_plans from)
 {
 	struct t3_plan_desc whole = describe(p, p->count), last = describe(p, p->last);
-	int ret = coll_t3_plan(m, &whole, make, &p->plan);
+	int ret = get_plan(m, &whole, from, &p->plan);
 
 	p->last_plan = p->plan;
 	if (ret || p->last == p->count)
 		return ret;
-	ret = coll_t3_plan(m, &last, make, &p->last_plan);
+	ret = get_plan(m, &last, from, &p->last_plan);
+	if (from == COLL_T3_OWN) {
+		if (ret)
+			t3_plan_destroy(p->plan);
+		return ret;
+	}
 	if (!ret && !coll_t3_has_plan(m, &whole))
 		ret = -ENOSPC; /* one made room for the other, at all ranks */
 	return ret;
@@ -147,7 +167,7 @@ static void choose_plan(struct coll_t3_pieces *p)
 	p->count = p->last;
 }
 
-int coll_t3_cut(coll_t3_module_t *m, const struct coll_t3_job *job, bool make,
+int coll_t3_cut(coll_t3_module_t *m, const struct coll_t3_job *job, enum coll_t3_plans from,
 		struct coll_t3_pieces *p)
 {
 	bool whole = job->collective == T3_ALL_REDUCE || job->collective == T3_BROADCAST;
@@ -161,7 +181,7 @@ int coll_t3_cut(coll_t3_module_t *m, const struct coll_t3_job *job, bool make,
 	if (p->count > job->count)
 		p->count = job->count;
 	p->last = (job->count - 1) % p->count + 1;
-	ret = get_plans(m, p, make);
+	ret = get_plans(m, p, from);
 	if (!ret)
 		choose_plan(p);
 	return ret;

@@ -49,23 +49,45 @@ static void put_first(coll_t3_module_t *m, uint32_t i)
 	m->plans[0] = first;
 }
 
+static int create(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_plan **plan)
+{
+	return t3_plan_create(m->t3, desc,
+			      t3_deadline(coll_t3_params.setup_seconds * 1000000000ull), plan);
+}
+
 /*
  * libt3 makes no progress of MPI, but a rank that is not here yet may need some to come. So the
  * ranks agree first.
  */
 static int make(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_plan **plan)
 {
-	int64_t end;
 	int ret = coll_t3_agree(m, 0);
 
-	if (ret)
-		return ret;
-	end = t3_deadline(coll_t3_params.setup_seconds * 1000000000ull);
-	ret = t3_plan_create(m->t3, desc, end, plan);
-	if ((ret == -ENOSPC || ret == -EDQUOT || ret == -ENOMEM) && m->kept) {
-		coll_t3_drop_plans(m);
-		ret = t3_plan_create(m->t3, desc, end, plan);
-	}
+	return ret ? ret : create(m, desc, plan);
+}
+
+static bool lacks_room(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -ENOMEM;
+}
+
+/* All ranks have the error. */
+static void say_error(coll_t3_module_t *m, int error)
+{
+	coll_t3_say(1, "%s: no plan: %s: %s", coll_t3_name(m->comm), strerror(-error),
+		    t3_comm_error(m->t3));
+	/* A link that one plan lacks, the next one lacks, too. */
+	if (error == -EHOSTUNREACH)
+		m->state = COLL_T3_OFF;
+}
+
+/* Kept plans stay, as collectives that do not block may be using them. */
+int coll_t3_own_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_plan **plan)
+{
+	int ret = make(m, desc, plan);
+
+	if (ret && coll_t3_agreed(ret))
+		say_error(m, ret);
 	return ret;
 }
 
@@ -76,14 +98,14 @@ static int add(coll_t3_module_t *m, const struct t3_plan_desc *desc)
 
 	make_room(m);
 	ret = make(m, desc, &plan);
+	if (lacks_room(ret) && m->kept) {
+		coll_t3_drop_plans(m);
+		ret = create(m, desc, &plan);
+	}
 	if (ret && !coll_t3_agreed(ret))
 		return ret;
 	if (ret)
-		coll_t3_say(1, "%s: no plan: %s: %s", coll_t3_name(m->comm), strerror(-ret),
-			    t3_comm_error(m->t3));
-	/* A link that one plan lacks, the next one lacks, too. */
-	if (ret == -EHOSTUNREACH)
-		m->state = COLL_T3_OFF;
+		say_error(m, ret);
 	m->plans[m->kept++] = (struct coll_t3_kept){ *desc, plan, ret };
 	return 0;
 }

@@ -40,12 +40,17 @@ void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, enum coll_t3_reas
 
 static uint64_t threshold(enum coll_t3_call call)
 {
-	uint64_t bytes = coll_t3_params.min_bytes[call % COLL_T3_BLOCKING];
+	bool persistent = call >= COLL_T3_ALLREDUCE_INIT;
+	bool later = call >= COLL_T3_IALLREDUCE && !persistent;
+	uint32_t blocking = call - (persistent ? COLL_T3_ALLREDUCE_INIT
+				    : later    ? COLL_T3_IALLREDUCE
+					       : 0);
+	uint64_t bytes = coll_t3_params.min_bytes[blocking];
 
 	/* A shorter message would have another order of additions. */
-	if (coll_t3_params.deterministic && call % COLL_T3_BLOCKING <= COLL_T3_REDUCE_SCATTER_BLOCK)
+	if (coll_t3_params.deterministic && blocking <= COLL_T3_REDUCE_SCATTER_BLOCK)
 		bytes = 0;
-	return call >= COLL_T3_BLOCKING && bytes < LATER_BYTES_MIN ? LATER_BYTES_MIN : bytes;
+	return later && bytes < LATER_BYTES_MIN ? LATER_BYTES_MIN : bytes;
 }
 
 bool coll_t3_takes(coll_t3_module_t *m, enum coll_t3_call call, uint64_t bytes)
@@ -120,15 +125,14 @@ static int run_piece(struct coll_t3_pieces *p)
 	return ret ? ret : coll_t3_take(p, true);
 }
 
-enum coll_t3_end coll_t3_run(coll_t3_module_t *m, const struct coll_t3_job *job)
+static enum coll_t3_end run_pieces(coll_t3_module_t *m, const struct coll_t3_job *job)
 {
 	struct coll_t3_pieces p;
 	int ret;
 
-	coll_t3_drain(m);
 	if (m->state != COLL_T3_ON)
 		return coll_t3_break(m, job->call, "an earlier collective has failed");
-	ret = coll_t3_cut(m, job, true, &p);
+	ret = coll_t3_cut(m, job, COLL_T3_MADE, &p);
 	if (ret && !coll_t3_agreed(ret))
 		return coll_t3_break(m, job->call, t3_comm_error(m->t3));
 	if (ret) {
@@ -146,4 +150,15 @@ enum coll_t3_end coll_t3_run(coll_t3_module_t *m, const struct coll_t3_job *job)
 	coll_t3_count_by_t3(job->call, job->bytes);
 	coll_t3_say(10, "%s on %s is done by T3", coll_t3_names[job->call], coll_t3_name(m->comm));
 	return COLL_T3_DONE;
+}
+
+enum coll_t3_end coll_t3_run(coll_t3_module_t *m, const struct coll_t3_job *job)
+{
+	enum coll_t3_end end;
+
+	coll_t3_drain(m);
+	coll_t3_enter(m);
+	end = run_pieces(m, job);
+	coll_t3_exit(m);
+	return end;
 }

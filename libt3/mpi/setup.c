@@ -95,6 +95,7 @@ bool coll_t3_ready(coll_t3_module_t *m)
  */
 void coll_t3_leave(coll_t3_module_t *m)
 {
+	coll_t3_drop_persistent(m);
 	coll_t3_drop_plans(m);
 	t3_comm_destroy(m->t3);
 	m->t3 = NULL;
