@@ -93,6 +93,7 @@ enum coll_t3_reason {
 	COLL_T3_LONG,
 	COLL_T3_TYPE,
 	COLL_T3_OP,
+	COLL_T3_OWN_OP,
 	COLL_T3_PARTS,
 	COLL_T3_UNASKED,
 	COLL_T3_COMMUNICATOR,
@@ -318,8 +319,9 @@ struct coll_t3_job;
 /* The bytes of elements, without gaps. */
 size_t coll_t3_bytes(int64_t count, struct ompi_datatype_t *type);
 /*
- * Fill in the job's dtype, op, element and form for MPI's type and operation. Or return false and
- * why: COLL_T3_OP where the type has other operations, or COLL_T3_TYPE.
+ * Fill in the job's dtype, op, element and form for MPI's type and operation. Its count, of MPI's
+ * elements before, is one of the device's then. Or return false and why: COLL_T3_OWN_OP,
+ * COLL_T3_OP where the type has other operations, or COLL_T3_TYPE.
  */
 bool coll_t3_reduction(struct ompi_datatype_t *type, struct ompi_op_t *op, struct coll_t3_job *job,
 		       enum coll_t3_reason *why);

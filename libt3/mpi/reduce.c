@@ -52,12 +52,12 @@ bool coll_t3_scatter_parts_job(coll_t3_module_t *m, enum coll_t3_call call, cons
 		return coll_t3_scatter_job(m, call, sbuf, rbuf, counts[0], type, op, job);
 	if (!coll_t3_reduce_job(m, call, sbuf, rbuf, counts[rank], type, op, job))
 		return false;
-	job->want_first = before * job->element;
+	job->want_first = before * coll_t3_bytes(1, type);
 	job->want_bytes = job->bytes;
 	if (!job->want_bytes)
 		job->out = NULL;
-	job->count = all;
-	job->bytes = all * job->element;
+	job->bytes = all * coll_t3_bytes(1, type);
+	job->count = job->bytes / job->element;
 	return true;
 }
 

@@ -16,6 +16,8 @@ enum own_op { SUM, PROD, MIN, MAX, BAND, BOR, BXOR, LAND, LOR, LXOR, MINLOC, MAX
 #define PLACE	(1u << MINLOC | 1u << MAXLOC)
 /* Sums, products and bits of unsigned numbers are those of signed ones. Their order is another. */
 #define UNSIGNED (INTEGER & ~ORDER)
+/* An element of MPI's is two of the device's. */
+#define TWICE (1u << OWN_OPS)
 
 size_t coll_t3_bytes(int64_t count, struct ompi_datatype_t *type)
 {
@@ -25,7 +27,7 @@ size_t coll_t3_bytes(int64_t count, struct ompi_datatype_t *type)
 	return size * (size_t)count;
 }
 
-/* Return false for an operation that no type has. */
+/* Return false for an operation of the program's own: these are all that MPI reduces by. */
 static bool find_op(struct ompi_op_t *op, enum own_op *found, uint32_t *t3_op)
 {
 	const struct {
@@ -70,7 +72,10 @@ static const struct coll_t3_form *form_of(struct ompi_datatype_t *type, enum own
 bool coll_t3_reduction(struct ompi_datatype_t *type, struct ompi_op_t *op, struct coll_t3_job *job,
 		       enum coll_t3_reason *why)
 {
-	/* A type has two lines where one of its operations needs another type of the device. */
+	/*
+	 * A type has two lines where one of its operations needs another type of the device. A complex
+	 * number is two of the device's, and so are the bits of 16-bit integers.
+	 */
 	const struct {
 		MPI_Datatype type;
 		uint32_t dtype, ops;
@@ -108,26 +113,44 @@ bool coll_t3_reduction(struct ompi_datatype_t *type, struct ompi_op_t *op, struc
 		{ MPI_C_BOOL, DRM_T3_U8, LOGICAL },
 		{ MPI_CXX_BOOL, DRM_T3_U8, LOGICAL },
 		{ MPI_LOGICAL, DRM_T3_I32, LOGICAL },
+		{ MPI_SHORT, DRM_T3_U8, TWICE | BITS },
+		{ MPI_INT16_T, DRM_T3_U8, TWICE | BITS },
+		{ MPI_INTEGER2, DRM_T3_U8, TWICE | BITS },
+		{ MPI_UNSIGNED_SHORT, DRM_T3_U8, TWICE | BITS },
+		{ MPI_UINT16_T, DRM_T3_U8, TWICE | BITS },
+		{ MPI_C_FLOAT_COMPLEX, DRM_T3_F32, TWICE | 1u << SUM },
+		{ MPI_CXX_FLOAT_COMPLEX, DRM_T3_F32, TWICE | 1u << SUM },
+		{ MPI_COMPLEX, DRM_T3_F32, TWICE | 1u << SUM },
+		{ MPI_COMPLEX8, DRM_T3_F32, TWICE | 1u << SUM },
+		{ MPI_C_DOUBLE_COMPLEX, DRM_T3_F64, TWICE | 1u << SUM },
+		{ MPI_CXX_DOUBLE_COMPLEX, DRM_T3_F64, TWICE | 1u << SUM },
+		{ MPI_DOUBLE_COMPLEX, DRM_T3_F64, TWICE | 1u << SUM },
+		{ MPI_COMPLEX16, DRM_T3_F64, TWICE | 1u << SUM },
 		{ MPI_2INT, DRM_T3_I64, PLACE },
 		{ MPI_2INTEGER, DRM_T3_I64, PLACE },
 		{ MPI_FLOAT_INT, DRM_T3_I64, PLACE },
 	};
 	bool is_known;
 	enum own_op own = SUM;
+	uint32_t bytes, twice;
 	size_t t;
 
 	is_known = find_op(op, &own, &job->op);
-	*why = COLL_T3_TYPE;
+	*why = is_known ? COLL_T3_TYPE : COLL_T3_OWN_OP;
+	if (!is_known)
+		return false;
 	for (t = 0; t < sizeof(types) / sizeof(*types); t++) {
 		/* Fortran's and long have other sizes by the compiler that built Open MPI. */
-		if (types[t].type != type ||
-		    coll_t3_bytes(1, type) != t3_dtype_bytes(types[t].dtype))
+		bytes = t3_dtype_bytes(types[t].dtype);
+		twice = !!(types[t].ops & TWICE);
+		if (types[t].type != type || coll_t3_bytes(1, type) != bytes << twice)
 			continue;
 		*why = COLL_T3_OP;
-		if (!is_known || !(types[t].ops >> own & 1))
+		if (!(types[t].ops >> own & 1))
 			continue;
 		job->dtype = types[t].dtype;
-		job->element = t3_dtype_bytes(job->dtype);
+		job->element = bytes;
+		job->count <<= twice;
 		job->form = form_of(type, own, job->element);
 		return true;
 	}

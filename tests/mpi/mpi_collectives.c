@@ -181,6 +181,21 @@ static void check_result(const struct task *t, const void *out, uint64_t from, u
 	       "it wrote behind its buffer");
 }
 
+/* Elements of the kind in one of MPI's: a complex number has two. */
+static int each(const struct task *t)
+{
+	int size;
+
+	MPI_Type_size(t->type->type, &size);
+	return size / (int)t->type->bytes;
+}
+
+/* The count for MPI of that many elements of the kind. */
+static int mpi_count(const struct task *t, uint64_t elements)
+{
+	return (int)elements / each(t);
+}
+
 static const void *input(const struct task *t, void *in, void *out)
 {
 	fill(t->in_place ? out : in, t->type->kind, t->total, rank);
@@ -192,7 +207,7 @@ static void do_allreduce(const struct task *t, void *in, void *out)
 	unsigned long long before = done_by_t3("allreduce");
 	const void *from = input(t, in, out);
 
-	MPI_Allreduce(from, out, (int)t->total, t->type->type, t->op->op, comm);
+	MPI_Allreduce(from, out, mpi_count(t, t->total), t->type->type, t->op->op, comm);
 	check_result(t, out, 0, t->total);
 	expect_t3("allreduce", before, t->can);
 }
@@ -205,8 +220,8 @@ static void do_reduce(const struct task *t, void *in, void *out)
 
 	if (t->in_place && !in_place)
 		from = out;
-	MPI_Reduce(from, in_place || rank == root ? out : NULL, (int)t->total, t->type->type,
-		   t->op->op, root, comm);
+	MPI_Reduce(from, in_place || rank == root ? out : NULL, mpi_count(t, t->total),
+		   t->type->type, t->op->op, root, comm);
 	if (rank == root)
 		check_result(t, out, 0, t->total);
 	expect_t3("reduce", before, t->can);
@@ -218,7 +233,7 @@ static void do_reduce_scatter_block(const struct task *t, void *in, void *out)
 	uint64_t part = t->total / (uint64_t)ranks;
 	const void *from = input(t, in, out);
 
-	MPI_Reduce_scatter_block(from, out, (int)part, t->type->type, t->op->op, comm);
+	MPI_Reduce_scatter_block(from, out, mpi_count(t, part), t->type->type, t->op->op, comm);
 	check_result(t, out, (uint64_t)rank * part, part);
 	expect_t3("reduce_scatter_block", before, t->can);
 }
@@ -232,12 +247,12 @@ static void do_reduce_scatter(const struct task *t, void *in, void *out, int giv
 	int counts[32], i;
 
 	for (i = 0; i < ranks; i++)
-		counts[i] = (int)part;
-	counts[0] -= given;
-	counts[ranks - 1] += given;
+		counts[i] = mpi_count(t, part);
+	counts[0] -= mpi_count(t, (uint64_t)given);
+	counts[ranks - 1] += mpi_count(t, (uint64_t)given);
 	from_element = (uint64_t)rank * part - (uint64_t)(rank ? given : 0);
 	MPI_Reduce_scatter(from, out, counts, t->type->type, t->op->op, comm);
-	check_result(t, out, from_element, (uint64_t)counts[rank]);
+	check_result(t, out, from_element, (uint64_t)counts[rank] * (uint64_t)each(t));
 	expect_t3("reduce_scatter", before, t->can);
 	expect_counted("t3_bytes", bytes, t->can ? t->total * t->type->bytes : 0);
 }
@@ -322,7 +337,7 @@ static void reductions(const struct type *type, const struct op *op, uint64_t to
 		memset((char *)out + t.total * type->bytes, 0xa5, GUARD);
 		do_reduce_scatter_block(&t, in, out);
 		do_reduce_scatter(&t, in, out, 0);
-		do_reduce_scatter(&t, in, out, 1);
+		do_reduce_scatter(&t, in, out, each(&t));
 		do_reduce_scatter(&t, in, out, (int)t.total / ranks);
 		memset((char *)out + t.total * type->bytes, 0xa5, GUARD);
 	}
@@ -513,32 +528,36 @@ static void last(void *in, void *inout, int *count, MPI_Datatype *type)
 static void other_ops(uint64_t total)
 {
 	unsigned long long before = done_by_t3("allreduce");
-	unsigned long long ops_before = counted("why_op"), types = counted("why_type");
+	unsigned long long own = counted("why_own_op"), types = counted("why_type");
+	unsigned long long not_for = counted("why_op");
 	unsigned long long functions = counted("why_function");
 	int32_t *in = buffer(total * 4), *out = buffer(total * 4);
-	void *complex_in = buffer(total * 4), *complex_out = buffer(total * 4);
+	void *wide_in = buffer(total * 4), *wide_out = buffer(total * 4);
 	uint64_t i, good = 0;
-	MPI_Op own;
+	MPI_Op op;
 
 	for (i = 0; i < total; i++)
 		in[i] = rank + (int)i;
-	MPI_Op_create(last, 0, &own);
-	MPI_Allreduce(in, out, (int)total, MPI_INT, own, comm);
+	MPI_Op_create(last, 0, &op);
+	MPI_Allreduce(in, out, (int)total, MPI_INT, op, comm);
 	for (i = 0; i < total; i++)
 		good += out[i] == (int)i || out[i] == ranks - 1 + (int)i;
 	expect(good == total, "an operation of the program's", "wrong result");
-	MPI_Op_free(&own);
+	MPI_Op_free(&op);
 	MPI_Allreduce(in, out, 0, MPI_INT, MPI_SUM, comm);
 	expect_t3("allreduce", before, 0);
-	expect_counted("why_op", ops_before, 1);
-	MPI_Allreduce(complex_in, complex_out, (int)total / 2, MPI_C_FLOAT_COMPLEX, MPI_SUM, comm);
+	expect_counted("why_own_op", own, 1);
+	memset(wide_in, 0, total * 4);
+	MPI_Allreduce(wide_in, wide_out, (int)total / 2, MPI_C_FLOAT_COMPLEX, MPI_PROD, comm);
+	expect_counted("why_op", not_for, 1);
+	MPI_Allreduce(wide_in, wide_out, (int)total / 4, MPI_LONG_DOUBLE, MPI_SUM, comm);
 	expect_counted("why_type", types, 1);
 	MPI_Scan(in, out, (int)total, MPI_INT, MPI_SUM, comm);
 	MPI_Exscan(in, out, (int)total, MPI_INT, MPI_SUM, comm);
 	MPI_Barrier(comm);
 	expect_counted("why_function", functions, 3);
-	free(complex_in);
-	free(complex_out);
+	free(wide_in);
+	free(wide_out);
 	free(in);
 	free(out);
 }
@@ -577,6 +596,25 @@ static void types_and_ops(uint64_t total)
 			if (types[t].bytes > 1 || ops[o].code != '*')
 				reductions(&types[t], &ops[o],
 					   types[t].bytes > 1 ? total : 4 * total, 1);
+}
+
+/* Complex numbers are pairs of floats, and 16-bit integers pairs of bytes for bits. */
+static void pairs(void)
+{
+	const struct type complexes[] = {
+		{ "MPI_C_FLOAT_COMPLEX", MPI_C_FLOAT_COMPLEX, F32, 4 },
+		{ "MPI_COMPLEX", MPI_COMPLEX, F32, 4 },
+		{ "MPI_C_DOUBLE_COMPLEX", MPI_C_DOUBLE_COMPLEX, F64, 8 },
+		{ "MPI_DOUBLE_COMPLEX", MPI_DOUBLE_COMPLEX, F64, 8 },
+	};
+	const struct type shorts = { "MPI_INT16_T", MPI_INT16_T, U8, 1 };
+	uint64_t total = 2400 * (uint64_t)ranks; /* parts of whole pairs */
+	size_t i;
+
+	for (i = 0; i < sizeof(complexes) / sizeof(*complexes); i++)
+		reductions(&complexes[i], &ops[0], total, 1);
+	for (i = 4; i < 7; i++)
+		reductions(&shorts, &ops[i], 4 * total, 1);
 }
 
 static const struct type floats = { "MPI_FLOAT", MPI_FLOAT, F32, 4 };
@@ -710,7 +748,8 @@ static void run_all(void)
 {
 	int always = by_t3;
 
-	types_and_ops(4099);			/* just over 16 KiB, and no multiple of anything */
+	types_and_ops(4099); /* just over 16 KiB, and no multiple of anything */
+	pairs();
 	reductions(&floats, &ops[0], 20011, 1); /* several pieces */
 	reductions(&floats, &ops[0], 10, 0);
 	not_blocking(&floats, &ops[0], 20011, 1); /* with the plans of blocking calls */
