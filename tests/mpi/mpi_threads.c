@@ -4,13 +4,18 @@
  *
  *	mpirun -n 4 mpi_threads [CALLS]
  *
- * Blocking and non-blocking calls with changing lengths. While a thread waits, it makes progress for
+ * Blocking, non-blocking and persistent calls with changing lengths. While a thread waits, it makes progress for
  * the other ones, too. Rank 0 ends with how many sums were right.
  */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#if OMPI_MAJOR_VERSION < 5
+#include <mpi-ext.h>
+#define MPI_Allreduce_init MPIX_Allreduce_init
+#endif
 
 #define THREADS 3
 #define LONGEST 40000
@@ -20,7 +25,8 @@ struct work {
 	MPI_Comm comm;
 	int number, calls;
 	unsigned long right, wrong;
-	int in[LONGEST], sum[LONGEST], later[LONGEST];
+	int in[LONGEST], sum[LONGEST], later[LONGEST], again[LONGEST];
+	MPI_Request request; /* a persistent sum of all of `in` */
 };
 
 static int rank, ranks;
@@ -40,13 +46,16 @@ static void one_call(struct work *w, int call)
 	int count = LONGEST - 4096 * ((call + w->number) % 3), i;
 	MPI_Request request;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < LONGEST; i++)
 		w->in[i] = i + call + w->number + rank;
+	MPI_Start(&w->request);
 	MPI_Allreduce(w->in, w->sum, count, MPI_INT, MPI_SUM, w->comm);
 	check(w, w->sum, count, call);
 	MPI_Iallreduce(w->in, w->later, count, MPI_INT, MPI_SUM, w->comm, &request);
 	MPI_Wait(&request, MPI_STATUS_IGNORE);
 	check(w, w->later, count, call);
+	MPI_Wait(&w->request, MPI_STATUS_IGNORE);
+	check(w, w->again, LONGEST, call);
 }
 
 /* The communicator ends while other threads go on. */
@@ -55,8 +64,11 @@ static void *run(void *opaque)
 	struct work *w = opaque;
 	int call;
 
+	MPI_Allreduce_init(w->in, w->again, LONGEST, MPI_INT, MPI_SUM, w->comm, MPI_INFO_NULL,
+			   &w->request);
 	for (call = 0; call < w->calls; call++)
 		one_call(w, call);
+	MPI_Request_free(&w->request);
 	MPI_Comm_free(&w->comm);
 	return NULL;
 }
