@@ -449,6 +449,8 @@ enum coll_t3_end {
 enum coll_t3_end coll_t3_run(coll_t3_module_t *m, const struct coll_t3_job *job);
 /* The communicator can do no more. Say why; return COLL_T3_FAILED. */
 enum coll_t3_end coll_t3_break(coll_t3_module_t *m, enum coll_t3_call call, const char *why);
+/* The shortest message that is T3's. */
+uint64_t coll_t3_threshold(enum coll_t3_call call);
 /* Whether a message of these bytes is T3's on this communicator. */
 bool coll_t3_takes(coll_t3_module_t *m, enum coll_t3_call call, uint64_t bytes);
 /* Count a call that the next component does, and say why. */

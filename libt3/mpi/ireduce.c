@@ -11,7 +11,7 @@ static bool has_begun(coll_t3_module_t *m, const struct coll_t3_job *job, ompi_r
 {
 	enum coll_t3_end end;
 
-	if (m->state == COLL_T3_NEW) {
+	if (m->state == COLL_T3_NEW && job->bytes >= coll_t3_threshold(job->call)) {
 		coll_t3_pass(m, job->call, COLL_T3_EARLY, job->bytes);
 		return false;
 	}

@@ -50,16 +50,11 @@ const char *const coll_t3_reasons[COLL_T3_REASONS] = {
 };
 
 const char *const coll_t3_reason_names[COLL_T3_REASONS] = {
-	[COLL_T3_SHORT] = "short",
-	[COLL_T3_LONG] = "long",
-	[COLL_T3_TYPE] = "type",
-	[COLL_T3_OP] = "op",
-	[COLL_T3_OWN_OP] = "own_op",
-	[COLL_T3_PARTS] = "parts",
-	[COLL_T3_UNASKED] = "unasked",
-	[COLL_T3_COMMUNICATOR] = "communicator",
-	[COLL_T3_PLAN] = "plan",
-	[COLL_T3_EARLY] = "early",
+	[COLL_T3_SHORT] = "short",	 [COLL_T3_LONG] = "long",
+	[COLL_T3_TYPE] = "type",	 [COLL_T3_OP] = "op",
+	[COLL_T3_OWN_OP] = "own_op",	 [COLL_T3_PARTS] = "parts",
+	[COLL_T3_UNASKED] = "unasked",	 [COLL_T3_COMMUNICATOR] = "communicator",
+	[COLL_T3_PLAN] = "plan",	 [COLL_T3_EARLY] = "early",
 	[COLL_T3_FUNCTION] = "function",
 };
 

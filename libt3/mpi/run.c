@@ -32,13 +32,13 @@ void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, enum coll_t3_reas
 }
 
 /*
- * Open MPI itself reduces a few words on a communicator, without blocking and while the program may
- * be in a collective on it: MPI_Comm_idup. That comes at another place of the ranks' order of
- * calls.
+ * Open MPI itself reduces a few words on a communicator, without blocking, when it makes another one
+ * of it. The program may be in a collective on it then (MPI_Comm_idup). That comes at another place
+ * of the ranks' order of calls.
  */
 #define LATER_BYTES_MIN 64
 
-static uint64_t threshold(enum coll_t3_call call)
+uint64_t coll_t3_threshold(enum coll_t3_call call)
 {
 	bool persistent = call >= COLL_T3_ALLREDUCE_INIT;
 	bool later = call >= COLL_T3_IALLREDUCE && !persistent;
@@ -60,7 +60,7 @@ bool coll_t3_takes(coll_t3_module_t *m, enum coll_t3_call call, uint64_t bytes)
 	/* Such as the reduce and the broadcast that are basic's all-reduce. */
 	if (m->exchanges)
 		return false;
-	if (!bytes || bytes < threshold(call))
+	if (!bytes || bytes < coll_t3_threshold(call))
 		why = COLL_T3_SHORT;
 	else if (bytes > INT_MAX)
 		why = COLL_T3_LONG;

@@ -696,6 +696,33 @@ static void progress(void)
 	free(out);
 }
 
+/*
+ * The first call on a communicator does not block, so nobody has made its plan. A short one would
+ * need none.
+ */
+static void too_early(void)
+{
+	unsigned long long early, shorts;
+	MPI_Request requests[2];
+	MPI_Comm world = comm, other;
+	int in[5000], out[5000], sum, i, good = 1;
+
+	MPI_Comm_dup(world, &other);
+	early = counted("why_early");
+	shorts = counted("why_short");
+	for (i = 0; i < 5000; i++)
+		in[i] = rank + i;
+	MPI_Iallreduce(in, out, 5000, MPI_INT, MPI_MAX, other, &requests[0]);
+	MPI_Iallreduce(in, &sum, 1, MPI_INT, MPI_MAX, other, &requests[1]);
+	MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+	for (i = 0; i < 5000; i++)
+		good &= out[i] == ranks - 1 + i;
+	expect(good && sum == ranks - 1, "the first call does not block", "wrong result");
+	expect_counted("why_early", early, 1);
+	expect_counted("why_short", shorts, 1);
+	MPI_Comm_free(&other);
+}
+
 /* MPI_Comm_idup has messages of its own on the communicator while sums go on there. */
 static void sums_during_a_duplication(void)
 {
@@ -763,6 +790,7 @@ static void run_all(void)
 	do_bottom(5000);
 	other_ops(5000);
 	progress();
+	too_early();
 	sums_during_a_duplication();
 	other_orders();
 	halves();
