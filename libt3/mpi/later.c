@@ -380,11 +380,17 @@ enum coll_t3_end coll_t3_prepare(coll_t3_module_t *m, const struct coll_t3_job *
 	return COLL_T3_DONE;
 }
 
+/* A program that ends MPI with an active request is wrong, but nobody may look at its module. */
 void coll_t3_drop_persistent(coll_t3_module_t *m)
 {
-	coll_t3_later_t *l;
+	coll_t3_later_t **at = &firsts, *l;
 
 	pthread_mutex_lock(&lock);
+	while ((l = *at))
+		if (l->module == m)
+			*at = l->other_first;
+		else
+			at = &l->other_first;
 	for (l = persistent; l; l = l->other_persistent)
 		if (l->module == m)
 			coll_t3_destroy_own(&l->whole);

@@ -370,6 +370,41 @@ static void a_type_and_an_operation_that_no_device_has(void)
 	free(out);
 }
 
+#define MANY 200
+
+/* More requests than a device has room for. Those that are left do the others' work as well. */
+static void more_than_there_is_room_for(void)
+{
+	unsigned long long before = done_by_t3("allreduce_init"), plans = counted("why_plan"), own;
+	struct task *t = calloc(MANY, sizeof(*t));
+	int i;
+
+	if (!t)
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	for (i = 0; i < MANY; i++) {
+		t[i] = (struct task){
+			.function = ALLREDUCE, .type = MPI_INT, .op = MPI_SUM, .count = 8192
+		};
+		init(&t[i]);
+		feed(&t[i], i);
+		MPI_Start(&t[i].request);
+	}
+	for (i = 0; i < MANY; i++) {
+		MPI_Wait(&t[i].request, MPI_STATUS_IGNORE);
+		check(&t[i], i);
+		end(&t[i]);
+	}
+	own = done_by_t3("allreduce_init") - before;
+	if (by_t3 >= 0)
+		expect(by_t3 ? own && own < MANY : !own, "many requests", "not some by T3");
+	expect_counted("why_plan", plans, MANY - own);
+	before = done_by_t3("allreduce_init");
+	init(&t[0]); /* there is room again */
+	end(&t[0]);
+	expect_t3("allreduce_init", before, 1);
+	free(t);
+}
+
 /* ---------------------------------------------------------------------- wrong calls */
 
 /*
@@ -488,6 +523,7 @@ static void run_all(void)
 	several_at_a_time();
 	two_communicators();
 	a_type_and_an_operation_that_no_device_has();
+	more_than_there_is_room_for();
 	an_active_request_is_neither_started_nor_freed();
 	requests_that_stay();
 }

@@ -60,6 +60,7 @@ static const char *const counters[] = { "t3_allreduce",
 					"why_parts",
 					"why_unasked",
 					"why_early",
+					"why_plan",
 					"why_function" };
 
 #define COUNTERS (sizeof(counters) / sizeof(*counters))
