@@ -27,6 +27,7 @@ GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))
 COMPONENT = BUILD / "mca_coll_t3.so"
 PROGRAM = BUILD / "mpi" / "mpi_collectives"
 PARTS = BUILD / "mpi" / "mpi_parts"
+BARRIER = BUILD / "mpi" / "mpi_barrier"
 PERSISTENT = BUILD / "mpi" / "mpi_persistent"
 MEMORY = BUILD / "mpi" / "mpi_memory"
 # Open MPI's processes read each other's memory by the kernel, which cannot read a device's.
@@ -71,6 +72,8 @@ RING = {
              "mpirun -n 2 --mca coll_t3_verbose 1 mpi_parts t3",
     "persistent": "mpirun -n 4 --mca coll_t3_verbose 1 --mca coll_t3_piece 32768 mpi_persistent t3 && "
                   f"mpirun -n 4 {BY_MESSAGES} --mca coll_t3_piece 32768 --mca coll_t3_plans 1 mpi_persistent t3",
+    "room": "mpirun -n 4 --mca coll_t3_piece 4194304 mpi_persistent t3 room",
+    "barrier": "mpirun -n 4 --mca coll_t3_barrier 1 mpi_barrier t3 && mpirun -n 4 mpi_barrier next",
     "late": "mpirun -n 4 --mca coll_t3_timeout 1 mpi_persistent t3 late",
     "memory": DEVICE_MEMORY,
     "memory-threads": f"{DEVICE_MEMORY} threads",
@@ -266,6 +269,18 @@ def persistent_collectives_are_right(_place):
     must(len(re.findall(r"coll:t3: persistent collectives by T3: \d\d+ starts of \d{6,} bytes", text)) == 4, text)
     must(len(re.findall(r"coll:t3: allreduce_init passed on: 1 calls of 40000 bytes: devices do not have its type", text))
          == 4, text)
+
+
+def requests_that_a_device_has_no_room_for_are_open_mpis(_place):
+    status, text = ring()["room"]
+    must(status == 0 and passed(text, 4), text)
+
+
+def no_rank_leaves_a_barrier_of_t3_before_all_have_come(_place):
+    status, text = ring()["barrier"]
+    must(status == 0 and len(re.findall(r"^[1-9]\d+ checks on 4 ranks, 0 failed\r?$", text, re.M)) == 2, text)
+    status, text = on_host(COMPONENT, "--mca", "coll_t3_barrier", "1", program=(BARRIER, "next"))
+    must(status == 0 and re.search(r"^\d checks on 2 ranks, 0 failed\r?$", text, re.M), text)
 
 
 def a_persistent_collective_fails_where_a_rank_does_not_start(_place):

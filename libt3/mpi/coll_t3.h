@@ -79,8 +79,8 @@ enum coll_t3_call {
 	COLL_T3_REDUCE_INIT,
 	COLL_T3_REDUCE_SCATTER_INIT,
 	COLL_T3_REDUCE_SCATTER_BLOCK_INIT,
+	COLL_T3_BARRIER, /* by coll_t3_barrier alone */
 	/* Calls that T3 never does, to count them. */
-	COLL_T3_BARRIER,
 	COLL_T3_SCAN,
 	COLL_T3_EXSCAN,
 	COLL_T3_ALLTOALLW,
@@ -117,6 +117,7 @@ struct coll_t3_params {
 	char *device;
 	char *algorithm;
 	bool deterministic;
+	bool barrier;
 	unsigned long long min_bytes[COLL_T3_BLOCKING];
 	unsigned long long piece;
 	unsigned int plans;

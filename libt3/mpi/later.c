@@ -169,6 +169,7 @@ static int complete_all(coll_t3_later_t *ended)
 
 	for (; ended; ended = next, count++) {
 		next = ended->next;
+		ended->next = NULL; /* a persistent one starts again */
 		ompi_request_complete(&ended->super, true);
 	}
 	return count;

@@ -5,14 +5,6 @@
  */
 #include "coll_t3.h"
 
-int coll_t3_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
-{
-	coll_t3_module_t *m = (coll_t3_module_t *)module;
-
-	coll_t3_pass(m, COLL_T3_BARRIER, COLL_T3_FUNCTION, 0);
-	return m->next.barrier(comm, m->next.barrier_module);
-}
-
 int coll_t3_scan(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *type,
 		 struct ompi_op_t *op, struct ompi_communicator_t *comm,
 		 mca_coll_base_module_t *module)

@@ -123,6 +123,11 @@ void coll_t3_register_params(const mca_base_component_t *component)
 		  "with the same bits for every length, algorithm and number of nodes. Then "
 		  "the thresholds of reductions count as 0, and hierarchical as auto",
 		  MCA_BASE_VAR_TYPE_BOOL, &p->deterministic);
+	parameter(
+		"barrier",
+		"MPI_Barrier is an all-reduce of one word by T3. It is slower than Open MPI's own "
+		"barrier in a node",
+		MCA_BASE_VAR_TYPE_BOOL, &p->barrier);
 	register_thresholds();
 	parameter("piece",
 		  "Bytes that are carried at once, 4096 or more. A longer message goes piece by "

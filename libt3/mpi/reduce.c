@@ -103,6 +103,30 @@ int coll_t3_reduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype
 	return m->next.reduce(sbuf, rbuf, count, type, op, root, comm, m->next.reduce_module);
 }
 
+/* An all-reduce of a word that nobody looks at: no rank has it before all have come. */
+int coll_t3_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+	static const int32_t word;
+	coll_t3_module_t *m = (coll_t3_module_t *)module;
+	struct coll_t3_job job = {
+		.call = COLL_T3_BARRIER,
+		.collective = T3_ALL_REDUCE,
+		.dtype = DRM_T3_I32,
+		.op = DRM_T3_OP_ADD,
+		.element = sizeof(word),
+		.count = 1,
+		.in = &word,
+	};
+	enum coll_t3_end end = COLL_T3_PASS;
+	int ret;
+
+	if (!coll_t3_params.barrier)
+		coll_t3_pass(m, job.call, COLL_T3_FUNCTION, 0);
+	else if (coll_t3_takes(m, job.call, sizeof(word)))
+		end = coll_t3_run(m, &job);
+	return coll_t3_is_over(end, &ret) ? ret : m->next.barrier(comm, m->next.barrier_module);
+}
+
 int coll_t3_reduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
 				 struct ompi_datatype_t *type, struct ompi_op_t *op,
 				 struct ompi_communicator_t *comm, mca_coll_base_module_t *module)

@@ -40,15 +40,17 @@ void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, enum coll_t3_reas
 
 uint64_t coll_t3_threshold(enum coll_t3_call call)
 {
-	bool persistent = call >= COLL_T3_ALLREDUCE_INIT;
-	bool later = call >= COLL_T3_IALLREDUCE && !persistent;
-	uint32_t blocking = call - (persistent ? COLL_T3_ALLREDUCE_INIT
-				    : later    ? COLL_T3_IALLREDUCE
-					       : 0);
-	uint64_t bytes = coll_t3_params.min_bytes[blocking];
+	bool later = call >= COLL_T3_IALLREDUCE && call <= COLL_T3_IREDUCE_SCATTER_BLOCK;
+	uint32_t first = later				  ? COLL_T3_IALLREDUCE
+			 : call >= COLL_T3_ALLREDUCE_INIT ? COLL_T3_ALLREDUCE_INIT
+							  : 0;
+	uint64_t bytes;
 
+	if (call >= COLL_T3_BARRIER)
+		return 0;
+	bytes = coll_t3_params.min_bytes[call - first];
 	/* A shorter message would have another order of additions. */
-	if (coll_t3_params.deterministic && blocking <= COLL_T3_REDUCE_SCATTER_BLOCK)
+	if (coll_t3_params.deterministic && call - first <= COLL_T3_REDUCE_SCATTER_BLOCK)
 		bytes = 0;
 	return later && bytes < LATER_BYTES_MIN ? LATER_BYTES_MIN : bytes;
 }
