@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Programs of Debian that know nothing of T3, with and without the component of Open MPI; TAP on stdout.
 
-usage: programs.py [--all]     (hpcc, ScaLAPACK, HDF5 and mpi4py's own tests, which take long, only with
-                                --all)
+usage: programs.py [--all]     (hpcc, ScaLAPACK, HDF5, MUMPS, MPB and mpi4py's own tests, which take long,
+                                only with --all)
 
 All run in one VM whose root is this machine's. Results are compared, and the component's counters show
 who has done the work. T3_MPI4PY is a folder with mpi4py's tests; default: Debian's source package.
@@ -44,23 +44,35 @@ COMMANDS = {
     "lammps-usual": f"{RUN} lmp -in melt.lammps -log none",
     "lammps-off": f"{RUN} {OFF} lmp -in melt.lammps -log none",
     "fit": f"{RUN} /usr/bin/python3 fit.py",
+    "fit-small": f"{RUN} {SMALL} /usr/bin/python3 fit.py",
     "fit-off": f"{RUN} {OFF} /usr/bin/python3 fit.py",
     "netpipe": "mpirun -n 2 --mca coll_t3_verbose 1 NPopenmpi -u 4096 -n 20 -p 0",
 }
 BLACS = f"{SCALAPACK_TESTS}/xCbtest"
 LU = f"{SCALAPACK_TESTS}/xslu"
 PBLAS = f"{SCALAPACK_TESTS}/PBLAS/spb3tst"
+# The solution is a long line, which the component's messages would come into.
+MUMPS = "/usr/lib/mumps/dsimpletest < mumps.txt > out.txt 2> errors.txt; status=$?; cat out.txt errors.txt; exit $status"
+MPB = "mpb-mpi crystal.ctl"
 LONG_COMMANDS = {
     "blacs": f"{RUN} {SMALL} {BLACS}",
+    "blacs-usual": f"{RUN} {BLACS}",
     "blacs-off": f"{RUN} {OFF} {BLACS}",
     "lu": f"{RUN} {SMALL} {LU}",
     "lu-usual": f"{RUN} {LU}",
     "lu-off": f"{RUN} {OFF} {LU}",
     "pblas": f"{RUN} {SMALL} {PBLAS}",
+    "pblas-usual": f"{RUN} {PBLAS}",
     "pblas-off": f"{RUN} {OFF} {PBLAS}",
     "grid": f"{RUN} {SMALL} /usr/bin/python3 grid.py",
     "grid-usual": f"{RUN} /usr/bin/python3 grid.py",
     "grid-off": f"{RUN} {OFF} /usr/bin/python3 grid.py",
+    "mumps": f"{RUN} {SMALL} {MUMPS}",
+    "mumps-usual": f"{RUN} {MUMPS}",
+    "mumps-off": f"{RUN} {OFF} {MUMPS}",
+    "mpb": f"{RUN} {SMALL} {MPB}",
+    "mpb-usual": f"{RUN} {MPB}",
+    "mpb-off": f"{RUN} {OFF} {MPB}",
     "hpcc": f"rm -f hpccoutf.txt; {RUN} hpcc; cat hpccoutf.txt",
     "hpcc-small": f"rm -f hpccoutf.txt; {RUN} {SMALL} hpcc; cat hpccoutf.txt",
     "hpcc-off": f"rm -f hpccoutf.txt; {RUN} {OFF} hpcc; cat hpccoutf.txt",
@@ -105,6 +117,25 @@ def lu_input():
     return text
 
 
+MESH = 24  # points of each side of a square
+
+
+def mumps_solution():
+    return [1 + i % 7 for i in range(MESH * MESH)]
+
+
+def mumps_input():
+    """The equations of a membrane whose solution is known: each point has four neighbours at most."""
+    entries, right = [], []
+    for i, own in enumerate(mumps_solution()):
+        row, column = divmod(i, MESH)
+        near = [i - MESH] * (row > 0) + [i - 1] * (column > 0) + [i + 1] * (column < MESH - 1) + [i + MESH] * (
+            row < MESH - 1)
+        entries += [f"{i + 1} {i + 1} 4.0"] + [f"{i + 1} {other + 1} -1.0" for other in near]
+        right.append(str(float(4 * own - sum(1 + other % 7 for other in near))))
+    return "\n".join([str(MESH * MESH), str(len(entries)), *entries, *right, ""])
+
+
 def run(commands, seconds=SECONDS):
     """{name: (status, output)}"""
     with tempfile.TemporaryDirectory(prefix="programs-test-", dir=BUILD) as name:
@@ -112,6 +143,7 @@ def run(commands, seconds=SECONDS):
         for path in OWN.iterdir():
             (place / path.name).write_bytes(path.read_bytes())
         (place / "hpccinf.txt").write_text(hpcc_input())
+        (place / "mumps.txt").write_text(mumps_input())
         for path in SCALAPACK.glob("*/*.dat"):
             (place / path.name).write_bytes(path.read_bytes())
         if SCALAPACK.exists():
@@ -227,6 +259,23 @@ def scalapack_passes_its_own_tests(outputs):
                  outputs[name][1])
 
 
+def mumps_solves_its_equations(outputs):
+    """Its ranks choose pivots by maxima, and share a tree of dense matrices."""
+    for text in both(outputs, "mumps"):
+        found = list(map(float, re.search(r"^  Solution is +((?:[-\d.E+]+\s+)+)", text, re.M)[1].split()))
+        must(len(found) == MESH * MESH and all(abs(is_ - right) < 1e-9 for is_, right in zip(found, mumps_solution())),
+             f"{found}")
+
+
+def mpb_finds_the_same_bands(outputs):
+    """Its eigensolver ends when the bands change by less than 1e-7."""
+    bands = [[list(map(float, line.split(",")[5:])) for line in re.findall(r"^tmfreqs:, (\d+,.*?)\r?$", text, re.M)]
+             for text in both(outputs, "mpb")]
+    must(len(bands[0]) == len(bands[1]) == 5 and {len(line) for line in bands[0]} == {6}, f"{bands}")
+    for one, other in zip(bands[0], bands[1]):
+        must(all(abs(a - b) < 2e-6 for a, b in zip(one, other)), f"{bands}")
+
+
 def hdf5_writes_the_same_file(outputs):
     """Its ranks exchange their blocks before they write."""
     hashes = [re.findall(r"^grid ([0-9a-f]{64})$", text, re.M) for text in both(outputs, "grid")]
@@ -270,7 +319,8 @@ def mpi4py_passes_its_own_tests():
 
 TESTS = [lammps_has_the_same_physics, a_python_program_fits_the_same,
          netpipe_which_has_no_collectives_works]
-LONG_TESTS = [hpcc_finds_no_error, scalapack_passes_its_own_tests, hdf5_writes_the_same_file]
+LONG_TESTS = [hpcc_finds_no_error, scalapack_passes_its_own_tests, hdf5_writes_the_same_file,
+              mumps_solves_its_equations, mpb_finds_the_same_bands]
 
 
 def verdict(test, *arguments):
