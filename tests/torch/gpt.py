@@ -12,6 +12,7 @@ have the same bits. Loss lines come from rank 0: step, loss, and its bits.
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import struct
@@ -132,8 +133,8 @@ class Attention(torch.nn.Module):
         super().__init__()
         self.heads = heads
         self.first, self.last = column(WIDTH, 3 * WIDTH), row(WIDTH, WIDTH)
-        self.register_buffer("later", torch.ones(CONTEXT, CONTEXT).triu(1).bool(),
-                             persistent=False)
+        # No buffer: DistributedDataParallel would send it, and gloo sends no bool.
+        self.later = torch.ones(CONTEXT, CONTEXT).triu(1).bool()
 
     def forward(self, data):
         batch, length, _ = data.shape
@@ -277,9 +278,12 @@ def train(options, report=lambda step, loss: None):
     optimizer = torch.optim.Adam(model.parameters(), lr=options.rate)
     losses = []
     for number in range(1, options.steps + 1):
-        optimizer.zero_grad(set_to_none=True)
-        losses.append(step(number).item())
-        optimizer.step()
+        # DistributedDataParallel makes its buckets anew in step 2.
+        is_recorded = options.profile and number == min(3, options.steps)
+        with t3.torch.profile(options.profile) if is_recorded else contextlib.nullcontext():
+            optimizer.zero_grad(set_to_none=True)
+            losses.append(step(number).item())
+            optimizer.step()
         report(number, losses[-1])
     torch.use_deterministic_algorithms(False)
     return losses
@@ -298,6 +302,7 @@ def parsed(words):
     parser.add_argument("--batch", type=int, default=4, help="pieces of the text, in all")
     parser.add_argument("--rate", type=float, default=3e-3)
     parser.add_argument("--every", type=int, default=20, help="steps between two lines")
+    parser.add_argument("--profile", metavar="FILE", help="a workload of t3 sim: step 3")
     parser.add_argument("--deterministic", action="store_true")
     given = parser.parse_args(words)
     if HEADS % given.tensor or given.batch % given.data:

@@ -28,9 +28,10 @@ from t3.torch.adapter import ProcessGroup
 from t3.torch.counts import counts, reset_counts
 from t3.torch.errors import CollectiveError
 from t3.torch.layers import ColumnParallelLinear, RowParallelLinear
+from t3.torch.recording import profile
 
 __all__ = ["CollectiveError", "ColumnParallelLinear", "ProcessGroup", "RowParallelLinear", "abort",
-           "counts", "monitored_barrier", "reset_counts"]
+           "counts", "monitored_barrier", "profile", "reset_counts"]
 
 
 def create(store: Any, rank: int, ranks: int, timeout: datetime.timedelta) -> ProcessGroup:

@@ -63,35 +63,37 @@ class ProcessGroup(dist.ProcessGroup):
     def allreduce(self, tensors: Tensors, opts: Any = None) -> Work:
         op, tensor = op_of(opts), one_of(tensors)
         return self.t3_group.submit("all_reduce", list(tensors),
-                                    lambda call: call.all_reduce(tensor, op))
+                                    lambda call: call.all_reduce(tensor, op), [tensor])
 
     def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> Work:
         op, every = op_of(opts), list(tensors)
         return self.t3_group.submit("all_reduce_coalesced", every,
-                                    lambda call: call.all_reduce_coalesced(every, op))
+                                    lambda call: call.all_reduce_coalesced(every, op), every)
 
     def reduce(self, tensors: Tensors, opts: Any) -> Work:
         op, tensor, root = op_of(opts), one_of(tensors), opts.rootRank
         return self.t3_group.submit("reduce", list(tensors),
-                                    lambda call: call.reduce(tensor, op, root))
+                                    lambda call: call.reduce(tensor, op, root), [tensor])
 
     def reduce_scatter(self, outputs: Tensors, inputs: Sequence[Tensors],
                        opts: Any = None) -> Work:
         op, output, parts = op_of(opts), one_of(outputs), list(one_of(inputs))
         return self.t3_group.submit("reduce_scatter", list(outputs),
-                                    lambda call: call.reduce_scatter(output, parts, op))
+                                    lambda call: call.reduce_scatter(output, parts, op), parts)
 
     def reduce_scatter_single(self, output: torch.Tensor, whole: torch.Tensor,
                               opts: Any = None) -> Work:
         op = op_of(opts)
         return self.t3_group.submit("reduce_scatter_tensor", [output],
-                                    lambda call: call.reduce_scatter_tensor(output, whole, op))
+                                    lambda call: call.reduce_scatter_tensor(output, whole, op),
+                                    [whole])
 
     def reduce_scatter_single_coalesced(self, outputs: Tensors, inputs: Tensors,
                                         opts: Any = None) -> Work:
         op, pairs = op_of(opts), list(zip(outputs, inputs))
         return self.t3_group.submit("reduce_scatter_tensor_coalesced", list(outputs),
-                                    lambda call: call.reduce_scatter_tensors(pairs, op))
+                                    lambda call: call.reduce_scatter_tensors(pairs, op),
+                                    list(inputs))
 
     _reduce_scatter_base = reduce_scatter_single
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
@@ -101,30 +103,33 @@ class ProcessGroup(dist.ProcessGroup):
     def broadcast(self, tensors: Tensors, opts: Any = None) -> Work:
         tensor, root = one_of(tensors), 0 if opts is None else opts.rootRank
         return self.t3_group.submit("broadcast", list(tensors),
-                                    lambda call: call.broadcast(tensor, root))
+                                    lambda call: call.broadcast(tensor, root), [tensor])
 
     def allgather(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any = None) -> Work:
         rows, tensor = list(one_of(outputs)), one_of(inputs)
         return self.t3_group.submit("all_gather", [rows],
-                                    lambda call: call.all_gather(rows, tensor))
+                                    lambda call: call.all_gather(rows, tensor), [tensor])
 
     def allgather_coalesced(self, outputs: Sequence[Tensors], inputs: Tensors,
                             opts: Any = None) -> Work:
         """outputs[r][i] is for tensor i of rank r."""
         every, tensors = [list(rows) for rows in outputs], list(inputs)
         return self.t3_group.submit("all_gather_coalesced", every,
-                                    lambda call: call.all_gather_coalesced(every, tensors))
+                                    lambda call: call.all_gather_coalesced(every, tensors),
+                                    tensors)
 
     def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor,
                           opts: Any = None) -> Work:
         return self.t3_group.submit("all_gather_into_tensor", [output],
-                                    lambda call: call.all_gather_into_tensor(output, tensor))
+                                    lambda call: call.all_gather_into_tensor(output, tensor),
+                                    [tensor])
 
     def all_gather_single_coalesced(self, outputs: Tensors, inputs: Tensors,
                                     opts: Any = None) -> Work:
         pairs = list(zip(outputs, inputs))
         return self.t3_group.submit("all_gather_into_tensor_coalesced", list(outputs),
-                                    lambda call: call.all_gather_into_tensors(pairs))
+                                    lambda call: call.all_gather_into_tensors(pairs),
+                                    list(inputs))
 
     _allgather_base = all_gather_single
     allgather_into_tensor_coalesced = all_gather_single_coalesced
@@ -132,12 +137,12 @@ class ProcessGroup(dist.ProcessGroup):
     def gather(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any) -> Work:
         rows, tensor, root = list(outputs[0]) if outputs else [], one_of(inputs), opts.rootRank
         return self.t3_group.submit("gather", [rows],
-                                    lambda call: call.gather(rows, tensor, root))
+                                    lambda call: call.gather(rows, tensor, root), [tensor])
 
     def scatter(self, outputs: Tensors, inputs: Sequence[Tensors], opts: Any) -> Work:
         tensor, parts, root = one_of(outputs), list(inputs[0]) if inputs else [], opts.rootRank
         return self.t3_group.submit("scatter", list(outputs),
-                                    lambda call: call.scatter(tensor, parts, root))
+                                    lambda call: call.scatter(tensor, parts, root), [tensor])
 
     def all_to_all_single(self, output: torch.Tensor, tensor: torch.Tensor,
                           output_splits: Sequence[int], input_splits: Sequence[int],
@@ -145,14 +150,14 @@ class ProcessGroup(dist.ProcessGroup):
         sent, due = list(input_splits or ()), list(output_splits or ())
         return self.t3_group.submit(
             "all_to_all_single", [output],
-            lambda call: call.all_to_all_single(output, tensor, due, sent))
+            lambda call: call.all_to_all_single(output, tensor, due, sent), [tensor])
 
     alltoall_base = all_to_all_single
 
     def alltoall(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> Work:
         due, sent = list(outputs), list(inputs)
         return self.t3_group.submit("all_to_all", due,
-                                    lambda call: call.all_to_all(due, sent))
+                                    lambda call: call.all_to_all(due, sent), sent)
 
     def barrier(self, opts: Any = None) -> Work:
         return self.t3_group.submit("barrier", [], lambda call: call.barrier())

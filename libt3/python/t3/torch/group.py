@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 
 import t3
-from t3.torch import counts, opening
+from t3.torch import counts, opening, recording
 from t3.torch.collectives import Alone, Collectives, Flat
 from t3.torch.device import Devices
 from t3.torch.errors import Aborted, CollectiveError
@@ -97,8 +97,11 @@ class Group:
 
     # --- calls
 
-    def submit(self, name: str, result: Any, call: Callable[[Collectives], Any]) -> Work:
-        """The work of call(collectives), whose outcome is `result`."""
+    def submit(self, name: str, result: Any, call: Callable[[Collectives], Any],
+               given: Sequence[torch.Tensor] = ()) -> Work:
+        """The work of call(collectives), whose outcome is `result`. `given` is what it sends."""
+        if recorder := recording.active():
+            recorder.collective(name, self.ranks, given)
         in_rank_order = torch.are_deterministic_algorithms_enabled()
         job = Job(lambda: self._run(name, call, in_rank_order),
                   lambda error: self._explain(name, error), result)
@@ -112,13 +115,15 @@ class Group:
         if self._failure:
             raise RuntimeError(f"an earlier collective of the group failed, destroy it: "
                                f"{self._failure}")
-        self._collectives.run(name, lambda: call(self._collectives), in_rank_order)
+        with recording.hidden():
+            self._collectives.run(name, lambda: call(self._collectives), in_rank_order)
 
     def send(self, tensors: Sequence[torch.Tensor], peer: int, tag: int) -> Work:
         tensor, = tensors
         with plain_tensors():
             data = as_bytes(Flat(tensor).data)
         what = f"send to rank {peer}, tag {tag}"
+        self._record("send", tensor)
         wait = self._begin(what, lambda messages: messages.send(data, peer, tag))
         return Message(self._message("send", what, tensors, wait, []), lambda: self.rank)
 
@@ -129,11 +134,16 @@ class Group:
             flat = Flat(tensor)
             data = as_bytes(flat.data)
         what = f"recv from {'any rank' if peer is None else f'rank {peer}'}, tag {tag}"
+        self._record("recv", tensor)
         wait, source = self._begin(what, lambda messages: messages.receive(data, peer, tag))
         work = Message(self._message("recv", what, tensors, wait, [flat]), source)
         if self._messages is not None and self._messages.is_long(data):
             work.begin()  # the sender waits for it, whatever this rank does meanwhile
         return work
+
+    def _record(self, name: str, tensor: torch.Tensor) -> None:
+        if recorder := recording.active():
+            recorder.collective(name, self.ranks, [tensor])
 
     def _begin(self, what: str, start: Callable[[Messages], Any]) -> Any:
         """Messages match in the order of their calls: they have begun when this returns."""
@@ -142,7 +152,7 @@ class Group:
                 raise ValueError("a group of one rank has no other rank")
             if self._messages is None:
                 raise Aborted("the group was aborted or destroyed")
-            with plain_tensors():
+            with plain_tensors(), recording.hidden():
                 return start(self._messages)
         except (RuntimeError, ValueError) as error:
             raise self._explain(what, error) from error
@@ -150,9 +160,10 @@ class Group:
     def _message(self, name: str, what: str, tensors: Sequence[torch.Tensor],
                  wait: Callable[[], str], flats: list[Flat]) -> Job:
         def finish() -> None:
-            way = wait()
-            for flat in flats:
-                flat.store()
+            with recording.hidden():
+                way = wait()
+                for flat in flats:
+                    flat.store()
             counts.count(name, way)
 
         return Job(finish, lambda error: self._explain(what, error), list(tensors))

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from t3.torch import recording
 from t3.torch.product import Product, times
 from t3.torch.work import plain_tensors
 
@@ -32,15 +33,20 @@ class Ways:
         if self.is_scattered and shape[0] % self.ranks:
             raise ValueError(f"tokens are scattered over {self.ranks} ranks, and the first "
                              f"dimension of {tuple(left.shape)} does not divide")
-        product = Product(left.reshape(-1, left.shape[-1]), right, self.ranks,
-                          self._sum_dtype or left.dtype)
-        target = self._reduce(product)
+        dtype = self._sum_dtype or left.dtype
+        flat = left.reshape(-1, left.shape[-1])
+        name = "matmul_reduce_scatter" if self.is_scattered else "matmul_all_reduce"
+        if recorder := recording.active():
+            recorder.summed_product(name, self.ranks, flat, right, dtype)
+        with recording.hidden():
+            product = Product(flat, right, self.ranks, dtype)
+            target = self._reduce(product, name)
         if self.is_scattered:
             shape = torch.Size((shape[0] // self.ranks, *shape[1:]))
         wanted = target[:shape.numel() * product.columns].view(*shape, product.columns)
         return wanted.to(left.dtype)
 
-    def _reduce(self, product: Product) -> torch.Tensor:
+    def _reduce(self, product: Product, name: str) -> torch.Tensor:
         """With another backend the product is made, and then summed."""
         part = product.part * product.columns
         if self._ours is None:
@@ -50,7 +56,6 @@ class Ways:
         with plain_tensors():  # another thread may write it
             target = torch.empty(part * (1 if self.is_scattered else self.ranks),
                                  dtype=product.dtype)
-        name = "matmul_reduce_scatter" if self.is_scattered else "matmul_all_reduce"
         self._ours.submit(name, [target], lambda call: call.reduce_product(
             target, product, self.is_scattered)).wait()
         return target

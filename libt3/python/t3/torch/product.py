@@ -7,6 +7,8 @@ from typing import Iterator
 
 import torch
 
+from t3.torch import recording
+
 BLOCKS = 4  # of a rank's part of the rows
 BLOCK_BYTES = 1 << 18  # of a block, at most
 
@@ -49,5 +51,8 @@ class Product:
 def times(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """left @ right. Not each torch multiplies float16 on a processor: that is made in float32."""
     if left.dtype == torch.float16:
-        return (left.float() @ right.float()).to(left.dtype)
+        if recorder := recording.active():
+            recorder.product(left, right, left.dtype)
+        with recording.hidden():
+            return (left.float() @ right.float()).to(left.dtype)
     return left @ right

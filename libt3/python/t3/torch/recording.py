@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: MIT
+"""What a step computes and sends, as a workload of `t3 sim`.
+
+torch's dispatcher shows each operation, forward and backward. Groups and layers of t3.torch say
+themselves what they do, and hide how they do it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import sys
+import tempfile
+import threading
+from typing import Any, Iterator, Sequence
+
+import torch
+import torch.distributed as dist
+from torch.utils._python_dispatch import TorchDispatchMode
+
+FORMAT, VERSION = "t3-workload", 1
+MAX_OPERATIONS = 65536  # distinct ones, as t3 sim reads
+
+# The places of the two factors in the arguments of a matrix product.
+PRODUCTS = {"mm": (0, 1), "addmm": (1, 2), "addmm_": (1, 2), "_addmm_activation": (1, 2),
+            "bmm": (0, 1), "baddbmm": (1, 2), "baddbmm_": (1, 2), "addbmm": (1, 2),
+            "addbmm_": (1, 2), "mv": (0, 1), "addmv": (1, 2), "addmv_": (1, 2)}
+# Operations whose arithmetic is neither a product nor bound by memory.
+OTHER_ARITHMETIC = ("conv", "slow_conv", "mkldnn_", "_scaled_dot_product", "_flash", "_efficient",
+                    "_thnn_fused", "linalg_", "_linalg", "_fft", "_cdist", "cholesky")
+# Their tensors have no values yet, or those of the argument.
+WITHOUT_BYTES = ("empty", "new_empty", "_efficientzerotensor", "_unsafe_view")
+# They do not read what they write to.
+OVERWRITING = ("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_")
+# They read as many bytes as they write, whatever the size of the table.
+LOOKUPS = ("embedding", "index", "index_select", "gather")
+# torch's operators of collectives: the name in t3.torch.counts(), and the place of what is sent.
+OF_TORCH = {"allreduce_": ("all_reduce", 0), "allreduce_coalesced_": ("all_reduce_coalesced", 0),
+            "broadcast_": ("broadcast", 0), "reduce_": ("reduce", 0),
+            "allgather_": ("all_gather", 1), "_allgather_base_": ("all_gather_into_tensor", 1),
+            "allgather_coalesced_": ("all_gather_coalesced", 1),
+            "allgather_into_tensor_coalesced_": ("all_gather_into_tensor_coalesced", 1),
+            "reduce_scatter_": ("reduce_scatter", 1),
+            "_reduce_scatter_base_": ("reduce_scatter_tensor", 1),
+            "reduce_scatter_tensor_coalesced_": ("reduce_scatter_tensor_coalesced", 1),
+            "gather_": ("gather", 1), "scatter_": ("scatter", 0), "alltoall_": ("all_to_all", 1),
+            "alltoall_base_": ("all_to_all_single", 1), "barrier": ("barrier", None),
+            "send": ("send", 0), "recv_": ("recv", 0), "recv_any_source_": ("recv", 0)}
+# Each rank sends this to all, and the whole is what all send.
+OF_PARTS = ("all_gather", "gather", "scatter")
+SUMS = ("all_reduce", "reduce_scatter_tensor")  # that a product may go into as one tensor
+
+_lock = threading.Lock()
+_active: Recording | None = None
+_here = threading.local()
+
+
+class Recording(TorchDispatchMode):
+    """The operations of a step, in the order of their first calls, and how often each was made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counts: dict[str, int] = {}  # by the JSON of an operation
+        self._products: dict[int, tuple[torch.Size, torch.dtype, str]] = {}  # by their memory
+        self._notes: dict[str, None] = {}
+        self._collectives = 0
+
+    # --- what groups and layers say
+
+    def collective(self, name: str, ranks: int, tensors: Sequence[torch.Tensor]) -> None:
+        """A call on these tensors, which this rank gives, or for scatter gets."""
+        self._collectives += 1
+        size = bytes_of(tensors) * (ranks if name.startswith(OF_PARTS) else 1)
+        if ranks < 2 or (not size and tensors):
+            return
+        what = {"name": name, "bytes": size, "ranks": ranks,
+                "dtype": name_of(tensors[0].dtype) if tensors else "uint8"}
+        made = self._made(tensors[0]) if name in SUMS and len(tensors) == 1 else None
+        if made is None:
+            self._add({"collective": what})
+        else:
+            self._drop(made)
+            self._add({**json.loads(made), "collective": what, "summed": "afterwards"}, made)
+        self._forget(tensors)
+
+    def summed_product(self, name: str, ranks: int, left: torch.Tensor, right: torch.Tensor,
+                       dtype: torch.dtype) -> None:
+        """A layer's product in this type, which goes into its sum while it is made."""
+        self._collectives += 1
+        shape = gemm_of(left, right, dtype)
+        if shape is None:
+            return
+        if ranks < 2:
+            self._add({"gemm": shape})
+            return
+        size = shape["m"] * shape["n"] * torch.empty(0, dtype=dtype).element_size()
+        self._add({"gemm": shape, "summed": "while made", "collective": {
+            "name": name, "bytes": size, "ranks": ranks, "dtype": name_of(dtype)}})
+
+    def product(self, left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype) -> None:
+        """A product that is made in another way than a device of this type would."""
+        shape = gemm_of(left, right, dtype)
+        if shape is not None:
+            self._add({"gemm": shape})
+
+    # --- what the dispatcher says
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
+                           kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if is_hidden() or _active is not self:
+            return func(*args, **kwargs)
+        if is_composite(func):  # in inference mode nobody has taken it apart yet
+            with self:
+                return func.decompose(*args, **kwargs)
+        if func.namespace.endswith(("c10d", "c10d_functional")):
+            return self._of_torch(func, args, kwargs)
+        result = func(*args, **kwargs)
+        name = func._schema.name.partition("::")[2]
+        if not is_view(func) and not name.startswith(WITHOUT_BYTES):
+            self._note(name, args, kwargs, result)
+        return result
+
+    def _note(self, name: str, args: Any, kwargs: Any, result: Any) -> None:
+        made = tensors_in(result)
+        self._forget(made)
+        factors = PRODUCTS.get(name)
+        if factors:
+            left, right = (args[place] for place in factors)
+            shape = gemm_of(left, right, left.dtype)
+            if shape is None:
+                return
+            key = self._add({"gemm": shape})
+            # A sum of products and a bias or another matrix is none of products alone.
+            if name == "mm" and memory_of(result):
+                self._products[memory_of(result)] = result.shape, result.dtype, key
+        elif name.startswith(OTHER_ARITHMETIC):
+            self._add({"left_out": {"name": f"aten.{name}"}})
+        else:
+            given = tensors_in((args, kwargs))
+            if name in LOOKUPS:
+                given = [*given[1:], *made]
+            elif name.startswith(OVERWRITING):
+                given = given[1:]
+            if size := bytes_of(given) + bytes_of(made):
+                self._add({"memory": {"name": f"aten.{name}", "bytes": size}})
+
+    def _of_torch(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """A collective that C++ begins, or of another backend. Groups of ours say it themselves."""
+        before = self._collectives
+        short = func._schema.name.partition("::")[2]
+        name, place = OF_TORCH.get(short, (None, None))
+        result = func(*args, **kwargs)
+        if self._collectives > before:
+            return result
+        if name is None:
+            self._add({"left_out": {"name": f"c10d.{short}"}})
+        else:
+            self.collective(name, self._ranks_of(args),
+                            [] if place is None else tensors_in(args[place]))
+        return result
+
+    def _ranks_of(self, args: Any) -> int:
+        """Of the group of an operator, which torch 1.13 does not show to Python."""
+        for one in args:
+            if isinstance(one, torch.ScriptObject) and hasattr(dist.ProcessGroup, "unbox"):
+                with contextlib.suppress(RuntimeError, TypeError):
+                    return int(dist.ProcessGroup.unbox(one).size())
+        if group := calling_group():
+            return int(group.size())
+        sizes = {group.size() for group in groups() if group.size() > 1}
+        if len(sizes) > 1:
+            self.note("groups have several sizes, and torch does not say which one a collective "
+                      f"of C++ has: it was taken as all {dist.get_world_size()} ranks")
+        return sizes.pop() if len(sizes) == 1 else int(dist.get_world_size())
+
+    # --- the list
+
+    def note(self, text: str) -> None:
+        """A sentence that the file has, and that t3 sim repeats."""
+        self._notes[text] = None
+
+    def _add(self, operation: dict[str, Any], in_place_of: str = "") -> str:
+        """Count it. One that takes another's place was made in the other's pass."""
+        known = json.loads(in_place_of) if in_place_of else {"pass": current_pass()}
+        key = json.dumps({**operation, "pass": known["pass"]})
+        with _lock:
+            if key not in self._counts and len(self._counts) >= MAX_OPERATIONS:
+                raise RuntimeError(f"t3.torch.profile: the step has more than {MAX_OPERATIONS} "
+                                   "distinct operations; record one step")
+            self._counts[key] = self._counts.get(key, 0) + 1
+        return key
+
+    def _drop(self, key: str) -> None:
+        with _lock:
+            self._counts[key] -= 1
+
+    def _made(self, tensor: torch.Tensor) -> str | None:
+        """The product that this tensor is, as a whole and unchanged."""
+        found = self._products.get(memory_of(tensor))
+        if found is None or not tensor.is_contiguous() or tensor.storage_offset():
+            return None
+        shape, dtype, key = found
+        return key if (tensor.numel(), tensor.dtype) == (shape.numel(), dtype) else None
+
+    def _forget(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Their memory has something else now."""
+        for tensor in tensors:
+            self._products.pop(memory_of(tensor), None)
+
+    def workload(self) -> dict[str, Any]:
+        """What the file has."""
+        is_joined = dist.is_initialized()
+        operations = [{**json.loads(key), "count": count}
+                      for key, count in self._counts.items() if count]
+        return {"format": FORMAT, "version": VERSION, "by": f"t3.torch, torch {torch.__version__}",
+                "rank": dist.get_rank() if is_joined else 0,
+                "ranks": dist.get_world_size() if is_joined else 1,
+                "operations": operations, "notes": list(self._notes)}
+
+
+@contextlib.contextmanager
+def profile(path: str | os.PathLike[str], rank: int = 0) -> Iterator[Recording]:
+    """Record the step that runs inside, and write it to a file that `t3 sim --workload` reads.
+
+    All ranks call it, and `rank` writes. The step runs as it does without it, but slower: record
+    one, after the first. An exception of the step leaves no file.
+    Errors: RuntimeError: another one is active. OSError: the file cannot be written.
+    """
+    global _active
+    recording = Recording()
+    with _lock:
+        if _active is not None:
+            raise RuntimeError("t3.torch.profile: another one is active in this process")
+        _active = recording
+    try:
+        with recording:
+            yield recording
+    finally:
+        _active = None
+    found = recording.workload()
+    if found["rank"] == rank:
+        write(path, found)
+
+
+def write(path: str | os.PathLike[str], workload: dict[str, Any]) -> None:
+    """An operation in a line. The file is there as a whole or not at all."""
+    head = {key: value for key, value in workload.items() if key != "operations"}
+    lines = ",\n".join(f"  {json.dumps(one)}" for one in workload["operations"])
+    text = json.dumps(head, indent=1)[:-2] + ',\n "operations": [\n' + lines + "\n ]\n}\n"
+    name = os.fspath(path)
+    if os.path.exists(name) and not os.path.isfile(name):  # a pipe or a terminal
+        with open(name, "w", encoding="ascii") as file:
+            file.write(text)
+        return
+    handle, partial = tempfile.mkstemp(dir=os.path.dirname(name) or ".", prefix=".t3-workload-")
+    try:
+        with open(handle, "w", encoding="ascii") as file:
+            file.write(text)
+            os.fchmod(file.fileno(), 0o666 & ~umask())
+        os.replace(partial, name)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# --- for groups and layers
+
+def active() -> Recording | None:
+    """The recording that wants to know what this thread does."""
+    return None if is_hidden() else _active
+
+
+@contextlib.contextmanager
+def hidden() -> Iterator[None]:
+    """What this thread does inside is how an operation is made, and none of the program's."""
+    before = is_hidden()
+    _here.is_hidden = True
+    try:
+        yield
+    finally:
+        _here.is_hidden = before
+
+
+def is_hidden() -> bool:
+    return getattr(_here, "is_hidden", False)
+
+
+# --- torch
+
+@functools.lru_cache(maxsize=None)
+def is_composite(func: Any) -> bool:
+    name = func._schema.name + (f".{func._schema.overload_name}" if func._schema.overload_name
+                                else "")
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"))
+
+
+@functools.lru_cache(maxsize=None)
+def is_view(func: Any) -> bool:
+    """Whether its result has the memory of an argument, and writes none."""
+    infos = [one.alias_info for one in func._schema.returns]
+    return any(info is not None and not info.is_write for info in infos)
+
+
+def current_pass() -> str:
+    """By the functions that have called: backward, optimizer, or else forward."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.endswith("torch/autograd/__init__.py") and code.co_name in ("backward",
+                                                                                         "grad"):
+            return "backward"
+        if "/torch/optim/" in code.co_filename:
+            return "optimizer"
+        frame = frame.f_back  # type: ignore[assignment]
+    return "forward"
+
+
+def calling_group() -> Any:
+    """That of torch's function of Python which has called, or None: C++ has."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("distributed_c10d.py"):
+            group = frame.f_locals.get("group")
+            return group if hasattr(group, "size") else dist.distributed_c10d._get_default_group()
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def groups() -> list[Any]:
+    world = getattr(dist.distributed_c10d, "_world", None)
+    made = world.pg_map if world is not None else dist.distributed_c10d._pg_map
+    return [group for group in made if hasattr(group, "size")]
+
+
+def gemm_of(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype) -> dict[str, Any] | None:
+    """left @ right; a vector is a matrix of one column. None: it has no elements."""
+    batch = left.shape[0] if left.dim() == 3 else 1
+    m, k = left.shape[-2:]
+    n = right.shape[-1] if right.dim() > 1 else 1
+    if not batch * m * n * k:
+        return None
+    return {"m": m, "n": n, "k": k, "batch": batch, "dtype": name_of(dtype)}
+
+
+def name_of(dtype: torch.dtype) -> str:
+    return str(dtype).partition(".")[2]
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return []
+    return [tensor for one in value for tensor in tensors_in(one)]
+
+
+def bytes_of(tensors: Sequence[torch.Tensor]) -> int:
+    """In memory: what is expanded is there once."""
+    total = 0
+    for tensor in tensors:
+        count = tensor.element_size() if tensor.numel() else 0
+        if tensor.layout == torch.strided:
+            for size, stride in zip(tensor.shape, tensor.stride()):
+                count *= size if stride else 1
+        else:
+            count *= tensor.numel()
+        total += count
+    return total
+
+
+def memory_of(tensor: torch.Tensor) -> int:
+    if tensor.layout != torch.strided:
+        return 0
+    if hasattr(tensor, "untyped_storage"):
+        return int(tensor.untyped_storage().data_ptr())
+    return int(tensor.storage().data_ptr())
