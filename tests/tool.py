@@ -23,6 +23,7 @@ import tempfile
 import time
 
 import sim_models
+import sim_steps
 from vm import BUILD, ROOT, guest_batch
 
 T3 = BUILD / "t3"
@@ -375,6 +376,7 @@ def usage_tests():
     yield "sim --config alone --nodes", check_sim_alone_over_nodes, ()
     yield "sim --config shared", check_sim_shared, ()
     yield from sim_models.tests()
+    yield from sim_steps.tests()
     for command, status in (("top --once", 1), ("status", 1), ("stat -- true", 125),
                             ("trace -o /dev/null -- true", 125), ("inject --list", 1),
                             ("reset --all", 1), ("info", 1), ("selftest", 1),
@@ -417,7 +419,7 @@ def check_complete_options(command):
         need("unrecognized" not in error, f"{option}: {error}")
 
 
-FORMS = {"trace": 2, "inject": 2, "sim": 6}  # forms in t3(1)'s synopsis; other commands have one
+FORMS = {"trace": 2, "inject": 2, "sim": 7}  # forms in t3(1)'s synopsis; other commands have one
 
 
 def check_manual():

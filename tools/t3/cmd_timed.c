@@ -15,6 +15,7 @@
 #include "timed/iterations.h"
 #include "timed/model.h"
 #include "timed/page.h"
+#include "timed/step.h"
 
 /* State that all workloads of one call share. */
 struct run {
@@ -28,6 +29,7 @@ struct run {
 	double seconds;
 	struct timed_devices devices; /* count 0: no devices, only the model */
 	struct timed_model *model;    /* NULL: the workloads are not a model's */
+	struct timed_step *step;      /* NULL: they are not those of a recorded step */
 	struct timed_iterations iterations;
 	struct sim_progress progress;
 };
@@ -91,6 +93,8 @@ static uint32_t choose_configs(const struct run *run, const struct t3_timed_work
 
 	if (run->model)
 		return timed_model_configs(configs, run->args->all, workload);
+	if (run->step)
+		return timed_model_configs(run->step->configs, false, workload);
 	if (configs && !run->args->all)
 		return configs;
 	for (config = 0; config < SIM_ALONE; config++)
@@ -229,9 +233,11 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 
 static json_t *semantics_of(const struct run *run)
 {
-	return timed_semantics(!run->args->every_device,
-			       run->model ? run->model->transformer.notes : run->iterations.notes,
-			       run->args->derived);
+	const json_t *notes = run->model  ? run->model->transformer.notes
+			      : run->step ? run->step->step.notes
+					  : run->iterations.notes;
+
+	return timed_semantics(!run->args->every_device, notes, run->args->derived);
 }
 
 static json_t *document(struct run *run)
@@ -241,6 +247,8 @@ static json_t *document(struct run *run)
 	json_object_set_new(root, "clock", json_string("virtual"));
 	if (run->model)
 		timed_model_to_json(run->model, root);
+	if (run->step)
+		timed_step_to_json(run->step, root);
 	json_object_set_new(root, "parameters", timed_params_to_json(&run->args->machine.params));
 	json_object_set(root, "workloads", run->results);
 	if (json_array_size(run->iterations.results))
@@ -416,6 +424,60 @@ static int run_config_file(const struct timed_arguments *args)
 	return ret;
 }
 
+/* ----------------------------------------------------------------------- step */
+
+static int run_products(struct run *run)
+{
+	struct timed_step *step = run->step;
+	struct sim_workload workload;
+	struct sim_figures figures;
+	char why[SIM_WHY_SIZE];
+	double start;
+	int ret = EXIT_OK;
+	uint32_t i, configs;
+
+	for (i = 0; i < step->step.runs && ret == EXIT_OK; i++) {
+		if (!step->step.run[i].gemm.reduced)
+			continue;
+		timed_step_workload(step, i, &workload);
+		ret = run_workload(run, &workload, &figures, &configs);
+		if (ret == EXIT_OK)
+			timed_cost_take(&step->cost[i], &figures, configs);
+	}
+	start = cpu_seconds();
+	if (ret == EXIT_OK && !timed_step_run_rest(step, &run->events, why))
+		ret = complain(EXIT_USAGE, "%s: %s", step->path, why);
+	run->seconds += cpu_seconds() - start;
+	return ret;
+}
+
+static int run_step(const struct timed_arguments *args)
+{
+	struct run run = begin(args);
+	struct timed_step step;
+	int ret = timed_step_open(&step, args);
+
+	run.step = &step;
+	if (ret == EXIT_OK) {
+		if (!args->json)
+			timed_step_print_runs(&step);
+		if (args->device)
+			ret = open_devices(&run);
+		if (ret == EXIT_OK)
+			ret = run_products(&run);
+		if (ret == EXIT_OK && args->json)
+			ret = print_json(document(&run));
+		else if (ret == EXIT_OK)
+			timed_step_print(&step);
+		if (ret == EXIT_OK && !args->json)
+			show_end(&run);
+		timed_devices_close(&run.devices);
+		timed_step_close(&step);
+	}
+	end(&run);
+	return ret;
+}
+
 static int list_params(const struct timed_arguments *args)
 {
 	if (args->json)
@@ -432,6 +494,8 @@ int sim_timed(int argc, char **argv)
 
 	if (ret == EXIT_OK && args.list)
 		ret = list_params(&args);
+	else if (ret == EXIT_OK && args.step_file)
+		ret = run_step(&args);
 	else if (ret == EXIT_OK && args.config_file)
 		ret = run_config_file(&args);
 	else if (ret == EXIT_OK && args.model)

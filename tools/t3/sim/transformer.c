@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-/*
- * Reads a config.json. The file may be hostile: each value has a type and a range, and a refusal
- * names its field.
- */
+/* Reads a config.json. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/json_file.h"
 #include "sim/model_file.h"
 #include "sim/transformer.h"
 
@@ -177,37 +175,47 @@ struct reader {
 	json_t *read;	      /* names of fields that were looked at */
 	const struct family *family;
 	bool *sliding, *experts; /* of each layer */
-	bool bad;		 /* `why` has the first mistake */
-	char *why;
+	struct sim_json json;
 };
 
 /* ------------------------------------------------------------------ sentences */
 
 __attribute__((format(printf, 2, 3))) static bool refuse(struct reader *r, const char *format, ...)
 {
-	char text[SIM_WHY_SIZE];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	sim_json_vrefuse(&r->json, format, args);
 	va_end(args);
-	if (!r->bad)
-		sim_escape(r->why, SIM_WHY_SIZE, text);
-	r->bad = true;
 	return false;
+}
+
+static void add_note(json_t *notes, enum sim_note note, const char *format, va_list args)
+{
+	static const char *const keys[] = { "exact", "approximated", "left_out" };
+	char text[SIM_WHY_SIZE], plain[SIM_WHY_SIZE];
+
+	vsnprintf(text, sizeof(text), format, args);
+	sim_escape(plain, sizeof(plain), text);
+	json_array_append_new(json_object_get(notes, keys[note]), json_string(plain));
 }
 
 void sim_note(struct sim_transformer *t, enum sim_note note, const char *format, ...)
 {
-	static const char *const keys[] = { "exact", "approximated", "left_out" };
-	char text[SIM_WHY_SIZE], plain[SIM_WHY_SIZE];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	add_note(t->notes, note, format, args);
 	va_end(args);
-	sim_escape(plain, sizeof(plain), text);
-	json_array_append_new(json_object_get(t->notes, keys[note]), json_string(plain));
+}
+
+void sim_note_in(json_t *notes, enum sim_note note, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_note(notes, note, format, args);
+	va_end(args);
 }
 
 /* -------------------------------------------------------------------- fields */
@@ -223,23 +231,13 @@ static json_t *field(struct reader *r, const char *name)
 
 static bool refuse_value(struct reader *r, const char *name, const json_t *value, const char *must)
 {
-	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
-
-	refuse(r, "%s%s is %.40s and must be %s", r->nest, name, text ? text : "?", must);
-	free(text);
-	return false;
+	return sim_json_refuse_value(&r->json, r->nest, name, value, must);
 }
 
 static bool in_range(struct reader *r, const char *name, const json_t *value, uint64_t min,
 		     uint64_t max)
 {
-	char must[80];
-
-	if (json_is_integer(value) && json_integer_value(value) >= (json_int_t)min &&
-	    json_integer_value(value) <= (json_int_t)max)
-		return true;
-	snprintf(must, sizeof(must), "a whole number from %" PRIu64 " to %" PRIu64, min, max);
-	return refuse_value(r, name, value, must);
+	return sim_json_in_range(&r->json, r->nest, name, value, min, max);
 }
 
 /* Of a field with several names, the one that the file has. 0: it has none of them. */
@@ -636,98 +634,40 @@ static void read_model(struct reader *r, enum sim_mlp mlp)
 	void (*const attention[])(struct reader * r) = { read_heads, read_latent };
 
 	choose_object(r);
-	if (!r->bad)
+	if (!r->json.bad)
 		find_family(r, mlp);
-	if (!r->bad)
+	if (!r->json.bad)
 		read_sizes(r);
-	if (!r->bad)
+	if (!r->json.bad)
 		attention[r->t->kv_rank != 0](r);
-	if (!r->bad)
+	if (!r->json.bad)
 		read_experts(r);
-	if (!r->bad)
+	if (!r->json.bad)
 		read_layers(r);
-	if (!r->bad)
+	if (!r->json.bad)
 		read_dtype(r);
-	if (!r->bad)
+	if (!r->json.bad)
 		note_rest(r);
-}
-
-/* -------------------------------------------------------------------- the text */
-
-/* The field whose value the parser was in: the last text before ':' before this position. */
-static void field_before(const char *text, size_t position, char *name, size_t size)
-{
-	size_t end = position, start;
-
-	while (end > 1 && !(text[end - 1] == ':' && text[end - 2] == '"'))
-		end--;
-	if (end < 2) {
-		*name = '\0';
-		return;
-	}
-	for (start = end - 2; start > 0 && text[start - 1] != '"';)
-		start--;
-	snprintf(name, size, " in field %.*s", (int)(end - 2 - start), text + start);
-}
-
-static json_t *parse(const char *text, size_t size, struct reader *r)
-{
-	static const char mark[] = "\xef\xbb\xbf";
-	size_t skip = size >= 3 && !memcmp(text, mark, 3) ? 3 : 0;
-	char name[64];
-	json_error_t error;
-	json_t *top = json_loadb(text + skip, size - skip, JSON_REJECT_DUPLICATES, &error);
-	size_t at;
-
-	if (!top) {
-		at = error.position > 0 ? (size_t)error.position : 0;
-		field_before(text + skip, at < size - skip ? at : size - skip, name, sizeof(name));
-		refuse(r, "it is no JSON: line %d%s: %s", error.line, name, error.text);
-	} else if (!json_is_object(top)) {
-		refuse(r, "it is no JSON object");
-	}
-	return top;
-}
-
-static json_t *load(FILE *file, struct reader *r)
-{
-	char *text = malloc(MAX_FILE + 1);
-	json_t *top = NULL;
-	size_t size;
-
-	if (!text) {
-		refuse(r, "there is no memory for it");
-		return NULL;
-	}
-	size = fread(text, 1, MAX_FILE + 1, file);
-	if (ferror(file))
-		refuse(r, "it cannot be read");
-	else if (size > MAX_FILE)
-		refuse(r, "it is longer than %zu bytes", MAX_FILE);
-	else
-		top = parse(text, size, r);
-	free(text);
-	return top;
 }
 
 bool sim_transformer_read(FILE *file, enum sim_mlp mlp, struct sim_transformer *t, char *why)
 {
-	struct reader r = { .t = t, .why = why, .nest = "", .read = json_object() };
+	struct reader r = { .t = t, .json = { .why = why }, .nest = "", .read = json_object() };
 
 	*t = (struct sim_transformer){ .notes = json_pack("{s:[], s:[], s:[]}", "exact",
 							  "approximated", "left_out") };
-	r.top = load(file, &r);
-	if (!r.bad && t->notes && r.read)
+	r.top = sim_json_load(file, MAX_FILE, &r.json);
+	if (!r.json.bad && t->notes && r.read)
 		read_model(&r, mlp);
 	else
 		refuse(&r, "there is no memory for it");
-	if (r.bad)
+	if (r.json.bad)
 		sim_transformer_free(t);
 	free(r.sliding);
 	free(r.experts);
 	json_decref(r.read);
 	json_decref(r.top);
-	return !r.bad;
+	return !r.json.bad;
 }
 
 void sim_transformer_free(struct sim_transformer *t)

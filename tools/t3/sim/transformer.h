@@ -50,5 +50,8 @@ void sim_transformer_free(struct sim_transformer *transformer);
 
 __attribute__((format(printf, 3, 4))) void sim_note(struct sim_transformer *transformer,
 						    enum sim_note note, const char *format, ...);
+/* The same in notes that are no transformer's. */
+__attribute__((format(printf, 3, 4))) void sim_note_in(json_t *notes, enum sim_note note,
+						       const char *format, ...);
 
 #endif /* T3_SIM_TRANSFORMER_H */

@@ -206,6 +206,11 @@ static int set_option(struct timed_arguments *args, int opt, char **argv)
 	case 'm':
 		args->model = optarg;
 		return EXIT_OK;
+	case 'w':
+		if (args->step_file)
+			return complain(EXIT_USAGE, "--workload is given twice");
+		args->step_file = optarg;
+		return EXIT_OK;
 	case 'a':
 		args->machine_file = optarg;
 		return EXIT_OK;
@@ -272,7 +277,8 @@ static int check_workload(const struct timed_arguments *args)
 	if (!args->model && !any)
 		return complain(
 			EXIT_USAGE,
-			"t3 sim needs --replay FILE, --model FILE, or a workload by "
+			"t3 sim needs --replay FILE, --model FILE, --workload FILE, or a workload "
+			"by "
 			"--hidden, --tokens, --tp and --sublayer or --k, or by --message and --tp");
 	if (!args->model && missing)
 		return complain(EXIT_USAGE, "a workload needs --%s, too", missing);
@@ -326,6 +332,22 @@ static int check_file(struct timed_arguments *args)
 	return settle_tokens(args);
 }
 
+/* Shapes, types and ranks are those of the file. */
+static int check_step(const struct timed_arguments *args)
+{
+	if (args->config_file || args->model || args->hidden || args->tokens || args->depth ||
+	    args->tp || args->sublayer || args->collective || args->message || args->nodes ||
+	    args->dtype || args->chunks_given || args->timeline)
+		return complain(EXIT_USAGE,
+				"--workload excludes a config.json, --model, --hidden, --tokens, "
+				"--k, --tp, --sublayer, --collective, --message, --nodes, --dtype, "
+				"--chunks and --timeline");
+	if (args->configs & (1u << SIM_ALONE | 1u << SIM_SHARED | 1u << SIM_T3_MCA_TURNS))
+		return complain(EXIT_USAGE,
+				"--workload takes no --config alone, shared and t3-mca-turns");
+	return EXIT_OK;
+}
+
 static int check_timeline(struct timed_arguments *args)
 {
 	if (!args->configs && !args->all)
@@ -357,6 +379,8 @@ static int check(struct timed_arguments *args)
 				"--seed is that of a draw: --routing uniform or skewed=S");
 	if (args->fabric && !args->device)
 		return complain(EXIT_USAGE, "--fabric needs --device");
+	if (args->step_file)
+		return check_step(args);
 	if (args->config_file)
 		return check_file(args);
 	ret = args->message ? check_message(args) : check_workload(args);
@@ -381,6 +405,7 @@ static const struct option options[] = {
 	{ "collective", required_argument, NULL, 'C' },
 	{ "message", required_argument, NULL, 'M' },
 	{ "model", required_argument, NULL, 'm' },
+	{ "workload", required_argument, NULL, 'w' },
 	{ "machine", required_argument, NULL, 'a' },
 	{ "timeline", required_argument, NULL, 'l' },
 	{ "json", no_argument, NULL, 'j' },

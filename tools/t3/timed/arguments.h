@@ -21,6 +21,7 @@ struct timed_arguments {
 	/* a model by its config.json, and how it runs */
 	const char *config_file;
 	const char *html; /* the page to write; or NULL */
+	const char *step_file; /* or a recorded step */
 	struct sim_setting setting;
 	struct sim_routing_source routing;
 	bool phase, ep, sequence, batch, attention, seed; /* given */

@@ -137,35 +137,44 @@ uint32_t timed_model_configs(uint32_t asked, bool all, const struct t3_timed_wor
 	return configs;
 }
 
-void timed_model_workload(const struct timed_model *model, uint32_t gemm,
-			  struct sim_workload *workload)
+void timed_gemm_workload(const struct sim_gemm *g, uint64_t element_bytes,
+			 struct sim_workload *workload)
 {
-	const struct sim_gemm *g = &model->iteration.gemm[gemm];
 	bool sums = t3_timed_reduces(g->collective);
 
 	*workload = (struct sim_workload){
 		.hidden = g->n,
 		.tokens = g->m,
 		.tp = g->ranks,
-		.element_bytes = model->setting.element_bytes,
+		.element_bytes = element_bytes,
 		.collective = g->collective,
 		.depth = sums ? g->k * g->ranks : g->k,
 		.part = g->name,
 		.by_rows = !sums,
 	};
+}
+
+void timed_model_workload(const struct timed_model *model, uint32_t gemm,
+			  struct sim_workload *workload)
+{
+	timed_gemm_workload(&model->iteration.gemm[gemm], model->setting.element_bytes, workload);
 	snprintf(workload->model, sizeof(workload->model), "%s", model->transformer.type);
 }
 
-void timed_model_take(struct timed_model *model, uint32_t gemm, const struct sim_figures *figures,
-		      uint32_t configs)
+void timed_cost_take(struct sim_cost *cost, const struct sim_figures *figures, uint32_t configs)
 {
-	struct sim_cost *cost = &model->cost[gemm];
 	int config;
 
 	cost->gemm = sim_figures_phase(figures, T3_TIMED_GEMM);
 	for (config = 0; config < SIM_ALONE; config++)
 		if (configs & 1u << config)
 			cost->reduced[config] = sim_figures_time(figures, (enum sim_config)config);
+}
+
+void timed_model_take(struct timed_model *model, uint32_t gemm, const struct sim_figures *figures,
+		      uint32_t configs)
+{
+	timed_cost_take(&model->cost[gemm], figures, configs);
 }
 
 uint32_t timed_model_runs(const struct timed_model *model)
@@ -235,30 +244,50 @@ static bool run_routed(struct timed_model *model, uint32_t gemm, uint64_t *event
 	return true;
 }
 
-static bool run_plain(struct timed_model *model, uint32_t gemm, uint64_t *events, char *why)
+static struct t3_timed_setup plain_setup(const struct sim_gemm *g, uint64_t element_bytes,
+					 const struct t3_timed_params *params)
 {
-	const struct sim_gemm *g = &model->iteration.gemm[gemm];
-	struct t3_timed_setup setup = { .params = model->args->machine.params, .mirrored = true };
-	struct sim_cost *cost = &model->cost[gemm];
-	int config;
+	struct t3_timed_setup setup = { .params = *params, .mirrored = true };
 
 	setup.workload = (struct t3_timed_workload){
 		.rows = g->m,
 		.columns = g->n,
 		.depth = g->k,
-		.element_bytes = model->setting.element_bytes,
+		.element_bytes = element_bytes,
 		.ranks = g->ranks > 1 ? g->ranks : 2,
 		.collective = g->collective,
 		.chunks = t3_timed_reduces(g->collective) ? T3_TIMED_CHUNKS_AUTO
 							  : T3_TIMED_CHUNKS_ROWS,
 	};
-	if (g->plain && !g->reduced) {
-		begin(model, gemm);
-		if (!sim_figures_gemm(&setup, model->progress, &cost->gemm, events, why))
-			return false;
-	}
+	return setup;
+}
+
+bool timed_gemm_run(const struct sim_gemm *g, uint64_t element_bytes,
+		    const struct t3_timed_params *params, struct sim_progress *progress,
+		    struct sim_cost *cost, uint64_t *events, char *why)
+{
+	struct t3_timed_setup setup = plain_setup(g, element_bytes, params);
+
+	if (progress)
+		sim_progress_next(progress, g->name);
+	return sim_figures_gemm(&setup, progress, &cost->gemm, events, why);
+}
+
+static bool run_plain(struct timed_model *model, uint32_t gemm, uint64_t *events, char *why)
+{
+	const struct sim_gemm *g = &model->iteration.gemm[gemm];
+	uint64_t element_bytes = model->setting.element_bytes;
+	const struct t3_timed_params *params = &model->args->machine.params;
+	struct sim_cost *cost = &model->cost[gemm];
+	struct t3_timed_setup setup;
+	int config;
+
+	if (g->plain && !g->reduced &&
+	    !timed_gemm_run(g, element_bytes, params, model->progress, cost, events, why))
+		return false;
 	if (!g->exchanged)
 		return true;
+	setup = plain_setup(g, element_bytes, params);
 	setup.workload.depth = 1;
 	begin(model, gemm);
 	if (!sim_figures_alone(&setup, model->progress, &cost->exchange[SIM_SEQUENTIAL], events,

@@ -42,6 +42,14 @@ uint32_t timed_model_configs(uint32_t asked, bool all, const struct t3_timed_wor
 /* The workload of a GEMM that ends in a collective. */
 void timed_model_workload(const struct timed_model *model, uint32_t gemm,
 			  struct sim_workload *workload);
+/* The same of any GEMM. */
+void timed_gemm_workload(const struct sim_gemm *gemm, uint64_t element_bytes,
+			 struct sim_workload *workload);
+/* Run a GEMM that ends in no collective. progress may be NULL. False: `why`. */
+bool timed_gemm_run(const struct sim_gemm *gemm, uint64_t element_bytes,
+		    const struct t3_timed_params *params, struct sim_progress *progress,
+		    struct sim_cost *cost, uint64_t *events, char *why);
+void timed_cost_take(struct sim_cost *cost, const struct sim_figures *figures, uint32_t configs);
 /* Keep what the workload's runs gave. */
 void timed_model_take(struct timed_model *model, uint32_t gemm, const struct sim_figures *figures,
 		      uint32_t configs);
@@ -57,6 +65,9 @@ void timed_model_print_gemms(const struct timed_model *model);
 void timed_model_print_head(const struct timed_model *model);
 void timed_model_print(const struct timed_model *model);
 void timed_model_to_json(const struct timed_model *model, json_t *root);
+/* The head of a table of times in ms, and a row of it; count 0: none. */
+void timed_print_columns(const char *counted, uint32_t configs);
+void timed_print_times(const char *name, uint64_t count, const double *times, uint32_t configs);
 /* The load of a routing, and the runs with it; nothing if there is none. */
 void timed_experts_print(const struct timed_model *model);
 void timed_experts_to_json(const struct timed_model *model, json_t *root);

@@ -154,8 +154,18 @@ void timed_model_print_gemms(const struct timed_model *model)
 
 /* ------------------------------------------------------------------ iteration */
 
-static void print_row(const struct timed_model *model, const char *name, uint64_t count,
-		      const double *times)
+void timed_print_columns(const char *counted, uint32_t configs)
+{
+	int config;
+
+	printf("  %-30s %6s", "ms", counted);
+	for (config = 0; config < SIM_ALONE; config++)
+		if (configs & 1u << config)
+			printf(" %11s", sim_config_name((enum sim_config)config));
+	printf("\n");
+}
+
+void timed_print_times(const char *name, uint64_t count, const double *times, uint32_t configs)
 {
 	int config;
 
@@ -165,7 +175,7 @@ static void print_row(const struct timed_model *model, const char *name, uint64_
 	else
 		printf(" %6s", "");
 	for (config = 0; config < SIM_ALONE; config++)
-		if (model->configs & 1u << config)
+		if (configs & 1u << config)
 			printf(" %11.3f", times[config]);
 	printf("\n");
 }
@@ -178,11 +188,7 @@ void timed_model_print(const struct timed_model *model)
 	uint32_t i;
 
 	timed_experts_print(model);
-	printf("  %-30s %6s", "ms", "layers");
-	for (config = 0; config < SIM_ALONE; config++)
-		if (model->configs & 1u << config)
-			printf(" %11s", sim_config_name((enum sim_config)config));
-	printf("\n");
+	timed_print_columns("layers", model->configs);
 	for (i = 0; i < model->iteration.layers; i++) {
 		const struct sim_layer *layer = &model->iteration.layer[i];
 
@@ -190,18 +196,17 @@ void timed_model_print(const struct timed_model *model)
 			times[config] =
 				sim_layer_time(layer, model->cost, &rate, (enum sim_config)config) /
 				PS_PER_MS;
-		print_row(model, layer_name(layer), layer->count, times);
+		timed_print_times(layer_name(layer), layer->count, times, model->configs);
 	}
 	for (config = 0; config < SIM_ALONE; config++) {
 		times[config] = iteration_time(model, (enum sim_config)config) / PS_PER_MS;
 		speedups[config] = times[SIM_SEQUENTIAL] / times[config];
 	}
-	print_row(model,
-		  model->setting.phase == SIM_TRAINING ? "iteration"
-		  : model->setting.phase == SIM_DECODE ? "step"
-						       : "prefill",
-		  0, times);
-	print_row(model, "speed-up", 0, speedups);
+	timed_print_times(model->setting.phase == SIM_TRAINING ? "iteration"
+			  : model->setting.phase == SIM_DECODE ? "step"
+							       : "prefill",
+			  0, times, model->configs);
+	timed_print_times("speed-up", 0, speedups, model->configs);
 	printf("\n  with sequential");
 	for (kind = 0; kind < SIM_OPERATOR_KINDS; kind++)
 		printf("%s %s %.1f %%", kind ? "," : ":",
