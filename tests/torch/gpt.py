@@ -270,6 +270,8 @@ def in_one_process(options, batches):
 
 def train(options, report=lambda step, loss: None):
     """The losses."""
+    global WIDTH, CONTEXT
+    WIDTH, CONTEXT = options.width, options.context
     batches = Batches(options.batch, options.data)
     torch.manual_seed(1)
     torch.use_deterministic_algorithms(options.deterministic)
@@ -300,13 +302,16 @@ def parsed(words):
     parser.add_argument("--data", type=int, default=1, help="data-parallel copies")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--batch", type=int, default=4, help="pieces of the text, in all")
+    parser.add_argument("--width", type=int, default=WIDTH, help="features of a letter")
+    parser.add_argument("--context", type=int, default=CONTEXT, help="letters of a piece")
     parser.add_argument("--rate", type=float, default=3e-3)
     parser.add_argument("--every", type=int, default=20, help="steps between two lines")
     parser.add_argument("--profile", metavar="FILE", help="a workload of t3 sim: step 3")
     parser.add_argument("--deterministic", action="store_true")
     given = parser.parse_args(words)
-    if HEADS % given.tensor or given.batch % given.data:
-        parser.error(f"--tensor divides {HEADS} heads, and --data divides --batch")
+    if HEADS % given.tensor or given.batch % given.data or given.width % HEADS:
+        parser.error(f"--tensor divides {HEADS} heads, which divide --width, and --data divides "
+                     "--batch")
     return given
 
 

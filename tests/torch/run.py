@@ -53,7 +53,7 @@ def missing():
 
 def here(options):
     env = {**os.environ, "LD_LIBRARY_PATH": str(BUILD), "PYTHONPATH": f"{BUILD}/python",
-           "T3_TORCH_DEVICE": "none"}
+           "T3_TORCH_DEVICE": "none", "T3_BUILD": str(BUILD)}
     return subprocess.run(pytest(FILES, options), cwd=ROOT, env=env, check=False).returncode
 
 

@@ -254,6 +254,55 @@ def test_a_product_that_a_call_sums_is_told_if_nobody_has_changed_it(crew):
                                   ("forward", "all_reduce", size // 2, RANKS, "float32", 1)]
 
 
+def reused_memory(_rank, _ranks, directory):
+    left, right = torch.ones(64, INPUTS), torch.ones(INPUTS, OUTPUTS)
+
+    def step():
+        made = left @ right
+        address = made.data_ptr()
+        del made
+        again = torch.empty(64, OUTPUTS)
+        assert again.data_ptr() == address, "the allocator has other habits"
+        dist.all_reduce(again)
+
+    return recorded(step, directory)
+
+
+def test_memory_of_a_product_that_is_gone_is_no_product(crew):
+    found = crew.run(reused_memory)[0]
+    assert [one["summed"] for one in found["operations"] if "summed" in one] == []
+
+
+# --- without values
+
+def on_meta(_rank, ranks, directory, is_scattered):
+    """Layers of 8192 features, and somebody else's."""
+    options = {"sequence_parallel": is_scattered, "dtype": torch.bfloat16, "device": "meta"}
+    first = t3.torch.ColumnParallelLinear(8192, 4 * 8192, **options)
+    last = t3.torch.RowParallelLinear(4 * 8192, 8192, **options)
+    data = torch.empty(4096 // ranks if is_scattered else 4096, 8192, dtype=torch.bfloat16,
+                       device="meta", requires_grad=True)
+
+    def step():
+        made = last(first(data))
+        assert made.shape == data.shape
+        made.sum().backward()
+        dist.all_reduce(data.detach().view(2, -1, 8192) @ last.weight)
+
+    return recorded(step, directory)
+
+
+@pytest.mark.parametrize("is_scattered", (False, True))
+def test_a_large_model_on_meta_is_recorded_without_being_computed(crew, is_scattered):
+    found = crew.run(on_meta, is_scattered)[0]
+    name = "matmul_reduce_scatter" if is_scattered else "matmul_all_reduce"
+    summed = (1, "bfloat16", name, "while made", 1)
+    inner, rows = 4 * 8192 // RANKS, 4096 // RANKS if is_scattered else 4096
+    assert [one for one in products(found) if one[6]] == [
+        ("forward", 4096, 8192, inner, *summed), ("backward", 4096, 8192, inner, *summed),
+        ("forward", rows, inner, 8192, 1, "bfloat16", "all_reduce", "afterwards", 1)]
+
+
 # --- other backends
 
 def with_gloo(_rank, ranks, directory):

@@ -26,11 +26,17 @@ static const struct type {
 	uint64_t bytes;
 	bool product;
 } types[] = {
-	{ "float16", 2, true },	       { "bfloat16", 2, true },	    { "float32", 4, true },
-	{ "float64", 8, false },       { "complex64", 8, false },   { "complex128", 16, false },
-	{ "int8", 1, false },	       { "uint8", 1, false },	    { "int16", 2, false },
-	{ "int32", 4, false },	       { "int64", 8, false },	    { "bool", 1, false },
-	{ "float8_e4m3fn", 1, false }, { "float8_e5m2", 1, false },
+	{ "float16", 2, true },		{ "bfloat16", 2, true },
+	{ "float32", 4, true },		{ "float64", 8, false },
+	{ "float8_e4m3fn", 1, false },	{ "float8_e4m3fnuz", 1, false },
+	{ "float8_e5m2", 1, false },	{ "float8_e5m2fnuz", 1, false },
+	{ "float8_e8m0fnu", 1, false }, { "complex32", 4, false },
+	{ "complex64", 8, false },	{ "complex128", 16, false },
+	{ "bool", 1, false },		{ "int8", 1, false },
+	{ "int16", 2, false },		{ "int32", 4, false },
+	{ "int64", 8, false },		{ "uint8", 1, false },
+	{ "uint16", 2, false },		{ "uint32", 4, false },
+	{ "uint64", 8, false },
 };
 
 /* t3.torch's names of collectives. */

@@ -100,10 +100,12 @@ class Group:
     def submit(self, name: str, result: Any, call: Callable[[Collectives], Any],
                given: Sequence[torch.Tensor] = ()) -> Work:
         """The work of call(collectives), whose outcome is `result`. `given` is what it sends."""
+        is_dry = False
         if recorder := recording.active():
             recorder.collective(name, self.ranks, given)
+            is_dry = any(tensor.is_meta for tensor in given)
         in_rank_order = torch.are_deterministic_algorithms_enabled()
-        job = Job(lambda: self._run(name, call, in_rank_order),
+        job = Job(lambda: None if is_dry else self._run(name, call, in_rank_order),
                   lambda error: self._explain(name, error), result)
         try:
             self._lane.add(job)

@@ -36,13 +36,15 @@ class Ways:
         dtype = self._sum_dtype or left.dtype
         flat = left.reshape(-1, left.shape[-1])
         name = "matmul_reduce_scatter" if self.is_scattered else "matmul_all_reduce"
+        if self.is_scattered:
+            shape = torch.Size((shape[0] // self.ranks, *shape[1:]))
         if recorder := recording.active():
             recorder.summed_product(name, self.ranks, flat, right, dtype)
+            if left.is_meta:
+                return left.new_empty((*shape, right.shape[1]))
         with recording.hidden():
             product = Product(flat, right, self.ranks, dtype)
             target = self._reduce(product, name)
-        if self.is_scattered:
-            shape = torch.Size((shape[0] // self.ranks, *shape[1:]))
         wanted = target[:shape.numel() * product.columns].view(*shape, product.columns)
         return wanted.to(left.dtype)
 
@@ -64,7 +66,7 @@ class Ways:
         """The rows of all ranks where they are scattered."""
         if not self.is_scattered:
             return part
-        rows = [torch.empty(part.shape, dtype=part.dtype) for _ in range(self.ranks)]
+        rows = [part.new_empty(part.shape) for _ in range(self.ranks)]
         dist.all_gather(rows, part.contiguous(), group=self._group)
         return torch.cat(rows)
 
@@ -136,21 +138,21 @@ class Cut(torch.nn.Module):
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *, group: Any = None,
                  sequence_parallel: bool = False, sum_dtype: torch.dtype | None = None,
-                 dtype: torch.dtype | None = None) -> None:
+                 dtype: torch.dtype | None = None, device: Any = None) -> None:
         """Features are those of the whole. With one seed all ranks get the weights of nn.Linear.
 
         group: the ranks, or None for all. With another backend than t3 a product is made first and
-        summed then. sequence_parallel: the tokens,
-        which are the first dimension, are scattered over the ranks outside the pair of layers.
-        sum_dtype: the type of products and sums, such as float32 where the parameters are bfloat16;
-        without it, that of the input, which rounds after each addition.
+        summed then. sequence_parallel: the tokens, which are the first dimension, are scattered
+        over the ranks outside the pair of layers. sum_dtype: the type of products and sums, such as
+        float32 where the parameters are bfloat16; without it, that of the input, which rounds after
+        each addition. device: "cpu", or "meta" for parameters without values, for profile().
         Errors: ValueError: the dimension that is cut does not divide.
         """
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.sequence_parallel = sequence_parallel
         self._ways = Ways(group, sequence_parallel, sum_dtype)
-        whole = torch.nn.Linear(in_features, out_features, bias, dtype=dtype)
+        whole = torch.nn.Linear(in_features, out_features, bias, device=device, dtype=dtype)
         part = self._ways.part_of(whole.weight.shape[self.dimension],
                                   ("out_features", "in_features")[self.dimension])
         weight = whole.weight.detach()

@@ -30,8 +30,8 @@ PRODUCTS = {"mm": (0, 1), "addmm": (1, 2), "addmm_": (1, 2), "_addmm_activation"
 # Operations whose arithmetic is neither a product nor bound by memory.
 OTHER_ARITHMETIC = ("conv", "slow_conv", "mkldnn_", "_scaled_dot_product", "_flash", "_efficient",
                     "_thnn_fused", "linalg_", "_linalg", "_fft", "_cdist", "cholesky")
-# Their tensors have no values yet, or those of the argument.
-WITHOUT_BYTES = ("empty", "new_empty", "_efficientzerotensor", "_unsafe_view")
+# Their tensors have no values yet.
+WITHOUT_BYTES = ("empty", "new_empty", "_efficientzerotensor")
 # They do not read what they write to.
 OVERWRITING = ("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_")
 # They read as many bytes as they write, whatever the size of the table.
@@ -119,7 +119,11 @@ class Recording(TorchDispatchMode):
             return self._of_torch(func, args, kwargs)
         result = func(*args, **kwargs)
         name = func._schema.name.partition("::")[2]
-        if not is_view(func) and not name.startswith(WITHOUT_BYTES):
+        if is_view(func) or name == "_unsafe_view":
+            self._pass_on(args[0], result)
+        elif name.startswith(WITHOUT_BYTES):
+            self._forget(tensors_in(result))
+        else:
             self._note(name, args, kwargs, result)
         return result
 
@@ -205,6 +209,14 @@ class Recording(TorchDispatchMode):
         shape, dtype, key = found
         return key if (tensor.numel(), tensor.dtype) == (shape.numel(), dtype) else None
 
+    def _pass_on(self, tensor: Any, result: Any) -> None:
+        """What is seen of a product is it, if it is all of it."""
+        found = (self._products.get(memory_of(tensor)) if isinstance(tensor, torch.Tensor)
+                 else None)
+        self._forget([one for one in tensors_in(result) if found is None])
+        if found is not None:
+            self._products.update((memory_of(one), found) for one in tensors_in(result))
+
     def _forget(self, tensors: Sequence[torch.Tensor]) -> None:
         """Their memory has something else now."""
         for tensor in tensors:
@@ -226,7 +238,8 @@ def profile(path: str | os.PathLike[str], rank: int = 0) -> Iterator[Recording]:
     """Record the step that runs inside, and write it to a file that `t3 sim --workload` reads.
 
     All ranks call it, and `rank` writes. The step runs as it does without it, but slower: record
-    one, after the first. An exception of the step leaves no file.
+    one, after the first. An exception of the step leaves no file. A model on the device "meta" has
+    shapes and no values: it is recorded without being computed or sent, by groups of t3.
     Errors: RuntimeError: another one is active. OSError: the file cannot be written.
     """
     global _active
@@ -380,6 +393,9 @@ def bytes_of(tensors: Sequence[torch.Tensor]) -> int:
 
 
 def memory_of(tensor: torch.Tensor) -> int:
+    """Its address. A tensor without memory, on the device meta, has that of itself."""
+    if tensor.is_meta:
+        return -int(tensor._cdata)
     if tensor.layout != torch.strided:
         return 0
     if hasattr(tensor, "untyped_storage"):
