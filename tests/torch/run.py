@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Run the tests of t3.torch, here and in VMs; TAP on stdout.
 
-usage: run.py [here|vm|old|part|upstream...] [PYTEST-OPTION...]  (such as -k groups; needs make
+usage: run.py [here|vm|old|part|upstream|speed...] [PYTEST-OPTION...]  (such as -k groups; needs make
 build python)
 
 Here T3_TORCH_DEVICE is none: gloo moves the data, and no device is needed. In a VM with four
 devices, whose root is this machine's userland, devices do. The tests are the same, but for
 test_native_*.py, which run here alone. Some of them run on old devices in a full fabric, too, which
-lack types and operations. `upstream` has torch's own tests with 2 and 4 ranks, and `part` some of them. Without an
-argument all but `upstream` run, and the tutorial of the backend's page.
+lack types and operations. `upstream` has torch's own tests with 2 and 4 ranks, and `part` some of
+them. `speed` prints speed.py's table. Without an argument all but these two run, and the tutorials
+of the backend's pages.
 """
 
 import os
@@ -82,11 +83,16 @@ def upstream(options):
                  seconds=UPSTREAM_SECONDS)
 
 
+def speed(options):
+    return in_vm("t3", "launch", "-n", "4", "--", PYTHON, ROOT / "tests/torch/speed.py", *options)
+
+
 def tutorial(_options):
     return subprocess.run([ROOT / "tests/tutorial.py", "torch"], check=False).returncode
 
 
-PLACES = {"here": here, "vm": vm, "old": old, "part": part, "upstream": upstream}
+PLACES = {"here": here, "vm": vm, "old": old, "part": part, "upstream": upstream,
+          "speed": speed}
 ALL = (here, vm, old, part, tutorial)
 
 

@@ -145,7 +145,7 @@ def release_lock(run):
 # Packages, by their sets in packages.txt: what a goal needs beyond those of `run`. Any other goal may
 # be of the tests or a file of theirs: it needs all.
 PACKAGES = {"paper": "paper", "python": "python", "cluster": "cluster", "torch": "python torch",
-            "torch-upstream": "python torch", "mpi": "mpi",
+            "torch-upstream": "python torch", "torch-speed": "python torch", "mpi": "mpi",
             "programs": "mpi programs", "mutants-core": "try mutants", "mutants-libt3": "try mutants",
             "deb": "deb python", "check-deb": "deb python", "series": "series",
             "check-series": "series check-series"}
@@ -659,6 +659,8 @@ TARGETS = {
     "torch": ("build python", suites("torch")),
     #: make torch-upstream  torch's own tests of collectives on that backend, with 2 and 4 ranks
     "torch-upstream": ("build python", suites("torch-upstream")),
+    #: make torch-speed  collectives of that backend beside gloo in a VM, from 1 KiB to 64 MiB
+    "torch-speed": ("build python", runs("tests/torch/run.py", "speed")),
     #: make cluster-wide  the same for 4 nodes with 8 devices each: the GEMM, all collectives, faults of
     #:              nodes. Half an hour on 2 cores; not in make check. T3_WIDE=2x4 takes other numbers
     "cluster-wide": ("build tests-image", suites("cluster-wide")),
