@@ -90,15 +90,15 @@ def test_tokens_need_not_divide_where_they_are_not_scattered(crew):
         crew.run(as_one_process, torch.float32, False, count, 1e-5)
 
 
-def checked(rank, _ranks, _directory, is_scattered):
+def checked(rank, _ranks, _directory, is_scattered, count):
     pair = Pair(dtype=torch.float64, sequence_parallel=is_scattered)
-    data = tokens(2, torch.float64, seed=rank if is_scattered else 0).requires_grad_()
+    data = tokens(count, torch.float64, seed=rank if is_scattered else 0).requires_grad_()
     assert torch.autograd.gradcheck(pair, (data,))
 
 
 @pytest.mark.parametrize("is_scattered", (False, True))
-def test_gradients_of_the_input_are_those_of_finite_differences(crew, is_scattered):
-    crew.run(checked, is_scattered)
+def test_gradients_of_the_input_are_those_of_finite_differences(crew, is_scattered, has_device):
+    crew.run(checked, is_scattered, 1 if has_device else 2)
 
 
 def in_rank_order(rank, ranks, _directory, is_scattered, sum_dtype):
