@@ -20,7 +20,7 @@ struct timed_arguments {
 	enum t3_timed_chunks chunks;
 	/* a model by its config.json, and how it runs */
 	const char *config_file;
-	const char *html; /* the page to write; or NULL */
+	const char *html;      /* the page to write; or NULL */
 	const char *step_file; /* or a recorded step */
 	struct sim_setting setting;
 	struct sim_routing_source routing;
