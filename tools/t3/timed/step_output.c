@@ -132,7 +132,6 @@ static json_t *operators_to_json(const struct timed_step *step)
 	for (i = 0; i < step->step.operators; i++) {
 		const struct sim_step_operator *op = &step->step.op[i];
 		json_t *object = json_object(), *times = json_object();
-		const struct sim_step_run *run;
 
 		json_object_set_new(object, "name", json_string(op->op.name));
 		json_object_set_new(object, "kind",
@@ -140,13 +139,14 @@ static json_t *operators_to_json(const struct timed_step *step)
 		json_object_set_new(object, "pass", json_string(sim_pass_name(op->pass)));
 		put(object, "count", op->count);
 		if (op->op.kind == SIM_REDUCED || op->op.kind == SIM_PLAIN) {
-			run = &step->step.run[op->op.gemm];
-			put(object, "m", run->gemm.m);
-			put(object, "n", run->gemm.n);
-			put(object, "k", run->gemm.k);
+			const struct sim_gemm *gemm = &step->step.run[op->op.gemm].gemm;
+
+			put(object, "m", gemm->m);
+			put(object, "n", gemm->n);
+			put(object, "k", gemm->k);
+			if (op->op.kind == SIM_REDUCED)
+				json_object_set_new(object, "workload", json_string(gemm->name));
 		}
-		if (op->op.kind == SIM_REDUCED)
-			json_object_set_new(object, "workload", json_string(run->gemm.name));
 		/* Of all calls of it. */
 		for (config = 0; config < SIM_ALONE; config++)
 			if (step->configs & 1u << config)
