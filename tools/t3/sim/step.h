@@ -16,7 +16,7 @@ enum sim_pass { SIM_FORWARD, SIM_BACKWARD, SIM_OPTIMIZER, SIM_PASSES };
 
 const char *sim_pass_name(enum sim_pass pass);
 
-/* What is simulated once: a GEMM, alone or with the collective that it ends in, or a collective. */
+/* A simulation, made once: a GEMM, alone or with its collective, or a collective without one. */
 struct sim_step_run {
 	struct sim_gemm gemm;
 	uint64_t element_bytes;

@@ -55,7 +55,7 @@ void timed_model_take(struct timed_model *model, uint32_t gemm, const struct sim
 		      uint32_t configs);
 /* Is the GEMM one of experts, whose rows the routing has? It is no workload. */
 bool timed_model_routes(const struct timed_model *model, uint32_t gemm);
-/* What is run, one after the other: workloads, and what no workload has. */
+/* The number of runs, one after the other: workloads, and what no workload has. */
 uint32_t timed_model_runs(const struct timed_model *model);
 /* Run what no workload has: GEMMs of experts, GEMMs and collectives alone. False: `why`. */
 bool timed_model_run_rest(struct timed_model *model, uint64_t *events, char *why);

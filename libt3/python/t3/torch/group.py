@@ -90,7 +90,11 @@ class Group:
             comm = t3.Comm.from_all_gather(device, lambda mine: [
                 bytes.fromhex(text) for text in meeting.gather(f"join/{next(calls)}", mine.hex())],
                 self.rank, self.ranks, seconds)
-            self._devices = Devices(comm, seconds, algorithm, features, widens=widens)
+            try:
+                self._devices = Devices(comm, seconds, algorithm, features, widens=widens)
+            except OSError:
+                comm.close()
+                raise
         except OSError as error:
             raise RuntimeError(f"t3: rank {self.rank} of {self.ranks} cannot join group "
                                f"{self.name}: {error}") from error

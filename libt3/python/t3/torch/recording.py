@@ -30,11 +30,11 @@ PRODUCTS = {"mm": (0, 1), "addmm": (1, 2), "addmm_": (1, 2), "_addmm_activation"
 # Operations whose arithmetic is neither a product nor bound by memory.
 OTHER_ARITHMETIC = ("conv", "slow_conv", "mkldnn_", "_scaled_dot_product", "_flash", "_efficient",
                     "_thnn_fused", "linalg_", "_linalg", "_fft", "_cdist", "cholesky")
-# Their tensors have no values yet.
+# Operations whose tensors have no values yet.
 WITHOUT_BYTES = ("empty", "new_empty", "_efficientzerotensor")
-# They do not read what they write to.
+# Operations that do not read what they write to.
 OVERWRITING = ("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_")
-# They read as many bytes as they write, whatever the size of the table.
+# Operations that read as many bytes as they write, whatever the size of the table.
 LOOKUPS = ("embedding", "index", "index_select", "gather")
 # torch's operators of collectives: the name in t3.torch.counts(), and the place of what is sent.
 OF_TORCH = {"allreduce_": ("all_reduce", 0), "allreduce_coalesced_": ("all_reduce_coalesced", 0),
