@@ -445,7 +445,7 @@ VALUES = [
     ("gemm-rs", "--write", "store doorbell gemm"),
     ("gemm-rs", "--wait", "auto spin sleep"),
     ("sim", "--sublayer", "op fc2 fc1 ip"),
-    ("sim", "--dtype", "f16 bf16 f32"),
+    ("sim", "--dtype", "f16 bf16 f32 f64 i8 u8 i32 u32 i64 u64"),
     ("sim", "--chunks", "auto rows columns"),
     ("sim", "--phase", "training prefill decode"),
     ("sim", "--attention", "fused separate"),

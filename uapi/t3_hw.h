@@ -745,7 +745,7 @@ struct t3_timed_args {
 	uint32_t program;	/* t3_timed_program */
 	uint32_t flags;		/* T3_TIMED_* */
 	uint32_t ranks;		/* 2 .. T3_MAX_RANKS; not MIRRORED: of the fabric, all of them */
-	uint32_t element_bytes; /* 2 or 4 */
+	uint32_t element_bytes; /* 1, 2, 4 or 8 */
 	uint64_t rows;		/* of the output */
 	uint64_t columns;	/* of the output */
 	uint64_t depth;		/* K of one device */
@@ -790,7 +790,7 @@ enum t3_timed_program {
 enum t3_timed_param_id {
 	T3_TIMED_PARAM_COMPUTE_UNITS = 0, /* number of them */
 	T3_TIMED_PARAM_CLOCK_MHZ = 1, /* of a compute unit */
-	T3_TIMED_PARAM_FLOPS_PER_CLOCK = 2, /* of one unit, f16; f32 has half of it */
+	T3_TIMED_PARAM_FLOPS_PER_CLOCK = 2, /* of one unit, f16; n bytes: 2/n of it */
 	T3_TIMED_PARAM_COMPUTE_PERCENT = 3, /* share of that rate which the main loop reaches */
 	T3_TIMED_PARAM_GROUPS_PER_UNIT = 4, /* workgroups that a unit holds */
 	T3_TIMED_PARAM_UNIT_STORE_GBPS = 5, /* rate of one unit's stores, GB/s */

@@ -107,7 +107,7 @@ struct t3_timed_workload {
 	uint64_t rows;
 	uint64_t columns;
 	uint64_t depth;
-	uint64_t element_bytes;
+	uint64_t element_bytes; /* 1, 2, 4 or 8 */
 	uint64_t ranks;
 	enum t3_timed_chunks chunks;
 	enum t3_timed_collective collective;
@@ -173,6 +173,9 @@ struct t3_timed_setup {
 	/* Of rows that are not as many everywhere, or NULL; it lives longer than the run. */
 	const struct t3_timed_routing *routing;
 };
+
+/* Is there a type of so many bytes that the model computes with? 1, 2, 4 or 8. */
+bool t3_timed_has_element(uint64_t bytes);
 
 /* False: the setup is not valid, and `why` is a sentence that says what is wrong. */
 bool t3_timed_check(const struct t3_timed_setup *setup, char *why, size_t size);

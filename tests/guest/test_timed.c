@@ -98,7 +98,7 @@ SLOW_TEST("mirrored runs are those of the model")
 			struct t3_timed_result result;
 
 			setup = setup_of_kind(kind, ranks);
-			setup.workload.element_bytes = ranks % 2 ? 2 : 4;
+			setup.workload.element_bytes = 1u << ranks % 4;
 			setup.workload.nodes = ranks == 6 ? 3 : 0;
 			if (!timed_program(&setup, (int)setup.program)) {
 				expect_refused(&m, setup);

@@ -49,7 +49,7 @@ static void check_all_work(void)
 static const struct deviation bad_args[] = {
 	ARG(program, T3_TIMED_PROGRAMS), ARG(program, ~0u), ARG(flags, 3), ARG(flags, 0x80000001),
 	ARG(ranks, 0), ARG(ranks, 1), ARG(ranks, 33), ARG(ranks, ~0u),
-	ARG(element_bytes, 0), ARG(element_bytes, 3), ARG(element_bytes, 8),
+	ARG(element_bytes, 0), ARG(element_bytes, 3), ARG(element_bytes, 16),
 	ARG(rows, 0), ARG(rows, (1ull << 24) + 2), ARG(rows, 1ull << 63),
 	ARG(columns, 0), ARG(columns, (1ull << 24) + 1), ARG(columns, ~0ull),
 	ARG(depth, 0), ARG(depth, (1ull << 24) + 1), ARG(depth, 1ull << 63),

@@ -537,17 +537,23 @@ TEST("each part costs something")
 	}
 }
 
-/* Half the rate for f32, and a tile's steps one after the other where units are shared. */
-TEST("f32 computes at half the rate")
+/* A type of n bytes has 2/n of the rate. A tile's steps follow each other where units are shared. */
+TEST("a longer type computes at a lower rate")
 {
 	struct t3_timed_setup setup = timed_small(192, 32, 1600, 2);
-	struct t3_timed_counters f16, f32, shared;
+	struct t3_timed_counters f16, f32, f64, i8, shared;
 
 	timed_param(&setup, "flops_per_clock", 16);
 	f16 = run(setup, T3_TIMED_SEQUENTIAL);
 	setup.workload.element_bytes = 4;
 	f32 = run(setup, T3_TIMED_SEQUENTIAL);
 	assert_in_range(f32.compute_busy, 2 * f16.compute_busy - 1000, 2 * f16.compute_busy);
+	setup.workload.element_bytes = 8;
+	f64 = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_in_range(f64.compute_busy, 4 * f16.compute_busy - 3000, 4 * f16.compute_busy);
+	setup.workload.element_bytes = 1;
+	i8 = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_in_range(2 * i8.compute_busy, f16.compute_busy, f16.compute_busy + 2000);
 	assert_true(f32.phase_end[T3_TIMED_GEMM] > f16.phase_end[T3_TIMED_GEMM] * 19 / 10);
 	setup.workload.element_bytes = 2;
 	timed_param(&setup, "compute_units", 2);

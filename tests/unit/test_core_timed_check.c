@@ -73,7 +73,8 @@ TEST("each wrong workload is refused by name")
 	REFUSED(ranks, 513, "ranks");
 	REFUSED(chunks, (enum t3_timed_chunks)3, "chunks");
 	REFUSED(element_bytes, 0, "element_bytes");
-	REFUSED(element_bytes, 8, "element_bytes");
+	REFUSED(element_bytes, 3, "element_bytes");
+	REFUSED(element_bytes, 16, "element_bytes");
 #undef REFUSED
 	/* clang-format on */
 	bad = good;

@@ -80,7 +80,7 @@ static struct t3_timed_setup random_setup(uint64_t *seed)
 
 	vary(&setup, seed);
 	setup.workload.chunks = (enum t3_timed_chunks)host_below(seed, 3);
-	setup.workload.element_bytes = host_below(seed, 4) ? 2 : 4;
+	setup.workload.element_bytes = host_below(seed, 4) ? 2 : 1u << host_below(seed, 4);
 	if (host_below(seed, 2))
 		setup.workload.nodes = random_divisor(ranks, seed);
 	do

@@ -49,7 +49,7 @@ static struct t3_timed_setup draw(uint64_t *seed)
 	struct t3_timed_setup setup =
 		timed_small(1 + host_below(seed, ranks * 100), 1 + host_below(seed, 160), 1, ranks);
 
-	setup.workload.element_bytes = host_below(seed, 4) ? 2 : 4;
+	setup.workload.element_bytes = host_below(seed, 4) ? 2 : 1u << host_below(seed, 4);
 	setup.workload.chunks = (enum t3_timed_chunks)host_below(seed, 3);
 	setup.workload.collective =
 		(enum t3_timed_collective)host_below(seed, T3_TIMED_COLLECTIVES);

@@ -145,9 +145,9 @@ TEST("what a step has and sim does not model is said with its number of calls")
 		"{'name': 'barrier', 'bytes': 0, 'ranks': 2, 'dtype': 'uint8'}}",
 		"{'pass': 'forward', 'count': 4, 'left_out': {'name': 'aten.convolution'}}",
 		"{'pass': 'forward', 'count': 2, 'summed': 'afterwards', "
-		"'gemm': {'m': 8, 'n': 6, 'k': 4, 'batch': 1, 'dtype': 'float64'}, "
+		"'gemm': {'m': 8, 'n': 6, 'k': 4, 'batch': 1, 'dtype': 'complex64'}, "
 		"'collective': {'name': 'all_reduce', 'bytes': 384, 'ranks': 2, "
-		"'dtype': 'float64'}}",
+		"'dtype': 'complex64'}}",
 		"{'pass': 'forward', 'count': 3, 'summed': 'afterwards', " OF_FLOAT32 SUM "}",
 		"{'pass': 'forward', 'count': 1, 'collective': "
 		"{'name': 'reduce', 'bytes': 8, 'ranks': 2, 'dtype': 'int8'}}",
@@ -161,13 +161,13 @@ TEST("what a step has and sim does not model is said with its number of calls")
 	assert_true(has_note(&step, "left_out", "broadcast: 7 in a step"));
 	assert_true(has_note(&step, "left_out", "barrier: 1 in a step"));
 	assert_true(has_note(&step, "left_out", "aten.convolution: 4 in a step"));
-	assert_true(has_note(&step, "left_out", "products of float64: 2 in a step"));
+	assert_true(has_note(&step, "left_out", "products of complex64: 2 in a step"));
 	assert_true(
 		has_note(&step, "approximated", "3 products were made before they were summed"));
 	assert_true(has_note(&step, "approximated", "reduce takes as long as all_reduce"));
 	assert_true(has_note(&step, "approximated", "of the \\x1bwriter"));
 	assert_false(has_note(&step, "approximated", "all ranks do"));
-	/* Of the product of float64 its collective stays. */
+	/* Of the product of complex64 its collective stays. */
 	assert_int_equal(step.operators, 4);
 	assert_int_equal(step.op[1].op.kind, SIM_EXCHANGE);
 	assert_int_equal(step.run[step.op[1].op.gemm].message, 384);

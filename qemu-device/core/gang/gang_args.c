@@ -87,7 +87,7 @@ static uint32_t bad_args(const struct t3_fabric *fabric, const struct t3_timed_a
 		return offsetof(struct t3_timed_args, flags);
 	if (!ranks_fit(fabric, args))
 		return offsetof(struct t3_timed_args, ranks);
-	if (args->element_bytes != 2 && args->element_bytes != 4)
+	if (!t3_timed_has_element(args->element_bytes))
 		return offsetof(struct t3_timed_args, element_bytes);
 	if (args->chunks > T3_TIMED_CHUNKS_COLUMNS)
 		return offsetof(struct t3_timed_args, chunks);

@@ -67,6 +67,11 @@ static bool check_params(const struct t3_timed_params *p, const struct complaint
 	return true;
 }
 
+bool t3_timed_has_element(uint64_t bytes)
+{
+	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
 static bool check_workload(const struct t3_timed_workload *w, const struct complaint *why)
 {
 	if (!in_range(why, "rows (tokens)", w->rows, 1, MAX_EXTENT) ||
@@ -74,8 +79,8 @@ static bool check_workload(const struct t3_timed_workload *w, const struct compl
 	    !in_range(why, "depth (K of one device)", w->depth, 1, MAX_EXTENT) ||
 	    !in_range(why, "ranks (tp)", w->ranks, 2, T3_TIMED_MAX_RANKS))
 		return false;
-	if (w->element_bytes != 2 && w->element_bytes != 4)
-		return refuse(why, "element_bytes is %" PRIu64 " and must be 2 or 4",
+	if (!t3_timed_has_element(w->element_bytes))
+		return refuse(why, "element_bytes is %" PRIu64 " and must be 1, 2, 4 or 8",
 			      w->element_bytes);
 	if ((unsigned int)w->chunks > T3_TIMED_CHUNKS_COLUMNS)
 		return refuse(why, "chunks is %d and must be 0 to %d", (int)w->chunks,

@@ -16,7 +16,7 @@ uint64_t timed_step_ps(const struct t3_timed_setup *setup)
 	uint64_t rate = p->clock_mhz * p->flops_per_clock * p->compute_percent;
 
 	/* The factor converts MHz and percent to ps. t3_timed_check() prevents an overflow. */
-	return flops * (setup->workload.element_bytes / 2) * 100000000 / rate + 1;
+	return flops * setup->workload.element_bytes * 50000000 / rate + 1;
 }
 
 /* A collective beside the GEMM has the others. */

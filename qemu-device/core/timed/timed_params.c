@@ -19,7 +19,7 @@ const struct t3_timed_param t3_timed_params[] = {
 	{ PARAM(compute_units), 80, 1, 1024, 80, 80, "", PAPER },
 	{ PARAM(clock_mhz), 1400, 1, 100000, 1400, 1400, "MHz", PAPER },
 	{ PARAM(flops_per_clock), 1024, 1, 1048576, 1024, 1024, "",
-	  LIKELY ": 8 units of 64 fused f16 multiply-adds; f32 at half of it" },
+	  LIKELY ": 8 units of 64 fused f16 multiply-adds; a type of n bytes at 2/n of it" },
 	{ PARAM(compute_percent), 90, 1, 100, 80, 100, "%",
 	  "assumed: share of that rate which the main loop reaches with its operands there" },
 	{ PARAM(groups_per_unit), 1, 1, 16, 1, 2, "",

@@ -313,7 +313,7 @@ static bool set_dtype(struct parser *p, const char *value)
 		return refuse(p, "dtype is given twice");
 	p->model.has_dtype = true;
 	if (!sim_dtype_parse(value, &p->model.workload.element_bytes))
-		return refuse(p, "dtype is '%.64s' and must be f16, bf16 or f32", value);
+		return refuse(p, "dtype is '%.64s' and must be " SIM_DTYPES, value);
 	return true;
 }
 

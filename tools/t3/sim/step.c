@@ -20,14 +20,14 @@
 
 static const char *const passes[SIM_PASSES] = { "forward", "backward", "optimizer" };
 
-/* torch's names of types. Devices multiply those of a `product`. */
+/* torch's names of types. The timed model has a `product` of floats up to 8 bytes. */
 static const struct type {
 	const char *name;
 	uint64_t bytes;
 	bool product;
 } types[] = {
 	{ "float16", 2, true },		{ "bfloat16", 2, true },
-	{ "float32", 4, true },		{ "float64", 8, false },
+	{ "float32", 4, true },		{ "float64", 8, true },
 	{ "float8_e4m3fn", 1, false },	{ "float8_e4m3fnuz", 1, false },
 	{ "float8_e5m2", 1, false },	{ "float8_e5m2fnuz", 1, false },
 	{ "float8_e8m0fnu", 1, false }, { "complex32", 4, false },
@@ -284,7 +284,7 @@ static void add_exchange(struct reader *r, const struct sim_step_operator *call,
 {
 	struct sim_step_run wanted = {
 		.gemm = { .ranks = e->ranks, .collective = e->collective->kind, .exchanged = true },
-		.element_bytes = e->type->bytes > 2 ? 4 : 2,
+		.element_bytes = e->type->bytes > 8 ? 8 : e->type->bytes, /* complex128 is two */
 		.message = e->bytes,
 	};
 

@@ -570,6 +570,8 @@ static void read_dtype(struct reader *r)
 		r->t->element_bytes = 2;
 	else if (!strcmp(name, "float32"))
 		r->t->element_bytes = 4;
+	else if (!strcmp(name, "float64"))
+		r->t->element_bytes = 8;
 }
 
 /* ---------------------------------------------------------------- what is left */

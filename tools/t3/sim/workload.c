@@ -45,10 +45,22 @@ bool sim_sublayer_parse(const char *text, enum sim_sublayer *sublayer)
 
 bool sim_dtype_parse(const char *text, uint64_t *element_bytes)
 {
-	if (strcmp(text, "f16") && strcmp(text, "bf16") && strcmp(text, "f32"))
-		return false;
-	*element_bytes = strcmp(text, "f32") ? 2 : 4;
-	return true;
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} types[] = {
+		{ "f16", 2 }, { "bf16", 2 }, { "f32", 4 }, { "f64", 8 }, { "i8", 1 },
+		{ "u8", 1 },  { "i32", 4 },  { "u32", 4 }, { "i64", 8 }, { "u64", 8 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (!strcmp(text, types[i].name)) {
+			*element_bytes = types[i].bytes;
+			return true;
+		}
+	}
+	return false;
 }
 
 bool sim_chunks_parse(const char *text, enum t3_timed_chunks *chunks)

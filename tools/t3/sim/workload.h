@@ -41,7 +41,8 @@ const char *sim_workload_part(const struct sim_workload *workload);
 /* "op", "fc2", "fc1", "ip" */
 const char *sim_sublayer_name(enum sim_sublayer sublayer);
 bool sim_sublayer_parse(const char *text, enum sim_sublayer *sublayer);
-/* f16, bf16, f32 */
+/* The types that --dtype takes, as an error has them. */
+#define SIM_DTYPES "f16, bf16, f32, f64, i8, u8, i32, u32, i64 or u64"
 bool sim_dtype_parse(const char *text, uint64_t *element_bytes);
 /* all-reduce, reduce-scatter, all-gather, all-to-all */
 bool sim_collective_parse(const char *text, enum t3_timed_collective *collective);

@@ -111,7 +111,7 @@ static int set_words(struct timed_arguments *args, int opt)
 				optarg);
 	args->dtype |= opt == 'd';
 	if (opt == 'd' && !sim_dtype_parse(optarg, &args->workload.element_bytes))
-		return complain(EXIT_USAGE, "--dtype takes f16, bf16 or f32, not '%s'", optarg);
+		return complain(EXIT_USAGE, "--dtype takes " SIM_DTYPES ", not '%s'", optarg);
 	return EXIT_OK;
 }
 

@@ -10,11 +10,6 @@
 #define PS_PER_US 1e6
 #define PS_PER_MS 1e9
 
-static const char *dtype_name(const struct timed_model *model)
-{
-	return model->setting.element_bytes == 4 ? "4 bytes an element" : "2 bytes an element";
-}
-
 static const char *layer_name(const struct sim_layer *layer)
 {
 	static const char *const names[SIM_LAYER_KINDS] = {
@@ -124,7 +119,8 @@ void timed_model_print_head(const struct timed_model *model)
 	       s->phase == SIM_DECODE ? " after the cached ones" : "", s->tp);
 	if (s->ep > 1)
 		printf(", EP %" PRIu64, s->ep);
-	printf(", %s, sequence %" PRIu64 ", attention %s\n\n", dtype_name(model), s->sequence,
+	printf(", %" PRIu64 " byte%s an element, sequence %" PRIu64 ", attention %s\n\n",
+	       s->element_bytes, s->element_bytes == 1 ? "" : "s", s->sequence,
 	       s->scores_stay ? "fused" : "separate");
 }
 
