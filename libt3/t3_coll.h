@@ -131,8 +131,8 @@ enum t3_collective {
 
 enum t3_algorithm {
 	/*
-	 * On a full fabric HIERARCHICAL where the ranks fit it (not for ALL_TO_ALL), else DIRECT.
-	 * Not on a full fabric RING.
+	 * On a full fabric HIERARCHICAL where the ranks fit it (not for ALL_TO_ALL, nor with
+	 * flags), else DIRECT. Not on a full fabric RING.
 	 */
 	T3_ALGORITHM_AUTO = 0,
 	T3_ALGORITHM_RING = 1,	 /* from each rank to the next one */

@@ -103,6 +103,30 @@ static void run_types(struct rank *r)
 	}
 }
 
+/*
+ * Sums of floats of any size, by plans of any size, in the order of the ranks: an element has the
+ * same bits on each number of nodes. Inputs are any bits, so an order that differs is seen.
+ */
+static void run_in_order(struct rank *r)
+{
+	static const uint32_t dtypes[] = { DRM_T3_F32, DRM_T3_F16, DRM_T3_BF16 };
+	uint32_t i;
+
+	for (i = 0; i < 12; i++) {
+		r->job.desc = (struct t3_plan_desc){
+			.collective = i % 2 ? T3_REDUCE_SCATTER : T3_ALL_REDUCE,
+			.dtype = dtypes[i % 3],
+			.op = i < 9 ? DRM_T3_OP_ADD : DRM_T3_OP_MUL,
+			.count = (i * i * i * 7 + 1) * (1 + i / 6),
+			.tile_columns = i % 4 ? 0 : 5 + i,
+			.path = T3_PATH_STORE + i / 2 % 2,
+			.flags = T3_PLAN_DETERMINISTIC,
+		};
+		r->job.seed = 300 + i;
+		run_plan(r, 2);
+	}
+}
+
 static void refuses(struct rank *r, const struct t3_plan_desc *desc, const char *why)
 {
 	struct t3_plan *plan;
@@ -199,6 +223,7 @@ static void process(int sock, void *arg)
 	if (r->victim == UINT32_MAX) {
 		run_all(r);
 		run_types(r);
+		run_in_order(r);
 		refuse_hierarchies(r);
 		if (r->job.ranks / r->job.nodes <= (uint32_t)sysconf(_SC_NPROCESSORS_ONLN))
 			run_strict(r);

@@ -56,6 +56,11 @@ static bool reduces(const struct coll_job *job)
 	return job->desc.collective == T3_REDUCE_SCATTER || job->desc.collective == T3_ALL_REDUCE;
 }
 
+static bool is_in_order(const struct coll_job *job)
+{
+	return job->desc.flags & T3_PLAN_DETERMINISTIC;
+}
+
 /* The algorithm of AUTO. */
 static uint32_t algorithm(const struct coll_job *job)
 {
@@ -63,7 +68,8 @@ static uint32_t algorithm(const struct coll_job *job)
 		return job->desc.algorithm;
 	if (!job->full)
 		return T3_ALGORITHM_RING;
-	return job->nodes > 1 && job->ranks > job->nodes && job->desc.collective != T3_ALL_TO_ALL
+	return job->nodes > 1 && job->ranks > job->nodes && !is_in_order(job) &&
+			       job->desc.collective != T3_ALL_TO_ALL
 		       ? T3_ALGORITHM_HIERARCHICAL
 		       : T3_ALGORITHM_DIRECT;
 }
@@ -78,7 +84,7 @@ uint32_t coll_value(const struct coll_job *job, uint32_t epoch, uint32_t rank, u
 	h ^= h >> 31;
 	/* Sums of floats that arrive in any order must be exact. */
 	if (algorithm(job) == T3_ALGORITHM_DIRECT && job->desc.op == DRM_T3_OP_ADD &&
-	    job->desc.dtype != DRM_T3_I32)
+	    job->desc.dtype != DRM_T3_I32 && !is_in_order(job))
 		return ref_small(job->desc.dtype, (int)(h % 7) - 3);
 	return size == 4 ? (uint32_t)h : (uint32_t)h & ((1u << 8 * size) - 1);
 }
@@ -155,6 +161,8 @@ static uint32_t reduced(const struct coll_job *job, uint32_t epoch, uint32_t chu
 {
 	uint32_t sum = ref_identity(job->desc.dtype, job->desc.op), i;
 
+	if (is_in_order(job))
+		chunk = job->ranks - 1;
 	if (algorithm(job) == T3_ALGORITHM_HIERARCHICAL)
 		return reduced_over_nodes(job, epoch, chunk, e);
 	for (i = 1; i <= job->ranks; i++)
