@@ -1122,7 +1122,8 @@ def check_selftest(status, output):
     need(status == 0, f"status {status}")
     need(re.search(r"^[0-9]+ passed, 0 failed, 0 skipped$", output, re.M), output)
     for device in range(4):
-        for check in ("memory", "stores bf16", "doorbells i8", "interrupt", "product",
+        for check in ("memory", "stores bf16: store add min max mul", "stores u8: store add min max and or xor mul",
+                      "stores f64: store add min max mul", "doorbells i8", "doorbells u64", "interrupt", "product",
                       "updates of the next rank", *["all-reduce of all ranks"][device:]):
             need(re.search(rf"^passed   device {device}: {check}(: .*)?$", output, re.M), check)
 
@@ -1267,7 +1268,7 @@ GUEST = [
     ("reset, unprivileged", "su user -c 't3 reset -d 0'", check_unprivileged),
     ("inject, not allowed", "t3 inject drop rank=0 peer=1", ends(1, "guest-inject=on")),
     ("selftest", "t3 selftest", check_selftest),
-    ("selftest, unprivileged", "su user -c 't3 selftest -d 3'", ends(0, "20 passed, 0 failed, 1 skipped")),
+    ("selftest, unprivileged", "su user -c 't3 selftest -d 3'", ends(0, "28 passed, 0 failed, 1 skipped")),
     ("list", "t3 list", check_list),
     ("info", "t3 info", ends(0, "device 0: rank 0 of 4, topology ring", "stores")),
     ("info --all", "t3 info --all", ends(0, *(f"device {i}: rank {i} of 4" for i in range(4)))),
@@ -1293,7 +1294,7 @@ GUEST = [
 LEAST = [
     ("selftest, no room for a check", "t3 selftest",
      ends(0, "skipped  device 1: stores f32: creating a space: the device has 4 KiB of memory and 4 of aperture",
-          "skipped  device 0: all-reduce of all ranks: making plans: ", "4 passed, 0 failed, 37 skipped")),
+          "skipped  device 0: all-reduce of all ranks: making plans: ", "4 passed, 0 failed, 53 skipped")),
     ("gemm-rs, a refused field", "t3 gemm-rs --ranks 2 --shape 256x256x64", ends(
         1, "Invalid argument: drm_t3_bo_create.size is 262144 (0x40000); allowed: 1 to 4096")),
 ]

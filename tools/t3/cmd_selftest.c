@@ -18,8 +18,8 @@ static const struct check {
 	uint32_t variants; /* 0: one variant, without a type */
 } checks[] = {
 	{ "version", selftest_version, 0 },	{ "node", selftest_node, 0 },
-	{ "memory", selftest_memory, 0 },	{ "stores", selftest_store, 6 },
-	{ "doorbells", selftest_doorbell, 6 },	{ "polling", selftest_poll, 0 },
+	{ "memory", selftest_memory, 0 },	{ "stores", selftest_store, 10 },
+	{ "doorbells", selftest_doorbell, 10 }, { "polling", selftest_poll, 0 },
 	{ "interrupt", selftest_interrupt, 0 }, { "fill, copy, update", selftest_copy, 0 },
 	{ "product", selftest_gemm, 0 },	{ "updates of the next rank", selftest_remote, 0 },
 };

@@ -58,8 +58,11 @@ struct selftest_bed {
 	struct t3_segment_desc desc;
 };
 
+/* Does the type have the op, and the device both? */
+bool selftest_device_has(const struct selftest *test, uint32_t dtype, uint32_t op);
+
 bool selftest_bed_open(struct selftest *test, struct selftest_bed *bed, struct t3_device *dev,
-		       uint32_t dtype);
+		       uint32_t dtype, uint32_t op);
 /* Also frees one that was opened in part. */
 void selftest_bed_close(struct selftest_bed *bed);
 

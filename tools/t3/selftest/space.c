@@ -53,23 +53,32 @@ static bool store_and_compare(struct selftest *test, struct selftest_bed *bed)
 	       selftest_good(test, "releasing", t3_release(bed->space, EPOCH));
 }
 
-static bool lacks_bytes(struct selftest *test)
+static bool store_by_op(struct selftest *test, uint32_t op)
 {
-	return (test->variant == DRM_T3_U8 || test->variant == DRM_T3_I8) &&
-	       !(test->device->info.features & DRM_T3_FEATURE_BYTES);
+	struct selftest_bed bed = { 0 };
+	bool good = selftest_bed_open(test, &bed, test->device->dev, test->variant, op) &&
+		    store_and_compare(test, &bed);
+
+	selftest_bed_close(&bed);
+	return good;
 }
 
 bool selftest_store(struct selftest *test)
 {
-	struct selftest_bed bed = { 0 };
-	bool good;
+	char done[sizeof(test->text)] = "";
+	uint32_t op;
 
-	if (lacks_bytes(test))
-		return selftest_skip(test, "the device has no bytes");
-	good = selftest_bed_open(test, &bed, test->device->dev, test->variant) &&
-	       store_and_compare(test, &bed);
-	selftest_bed_close(&bed);
-	return good;
+	for (op = DRM_T3_OP_STORE; op <= DRM_T3_OP_MUL; op++) {
+		if (!selftest_device_has(test, test->variant, op))
+			continue;
+		if (!store_by_op(test, op) || test->skipped)
+			return false;
+		strcat(strcat(done, *done ? " " : ""), t3_op_name(op));
+	}
+	if (!*done)
+		return selftest_skip(test, "the device does not have the type");
+	strcpy(test->text, done);
+	return true;
 }
 
 /* Each update has a slot of its own, so no slot is filled again. */
@@ -117,13 +126,15 @@ bool selftest_doorbell(struct selftest *test)
 {
 	struct t3_buffer *staging = NULL;
 	struct selftest_bed bed = { 0 };
+	uint32_t op = selftest_device_has(test, test->variant, DRM_T3_OP_ADD) ? DRM_T3_OP_ADD
+									      : DRM_T3_OP_STORE;
 	bool good;
 
-	if (lacks_bytes(test))
-		return selftest_skip(test, "the device has no bytes");
+	if (!selftest_device_has(test, test->variant, op))
+		return selftest_skip(test, "the device does not have the type");
 	if (!(test->device->info.features & DRM_T3_FEATURE_STAGING))
 		return selftest_skip(test, "the device has no staging");
-	good = selftest_bed_open(test, &bed, test->device->dev, test->variant) &&
+	good = selftest_bed_open(test, &bed, test->device->dev, test->variant, op) &&
 	       selftest_good(test, "allocating staging memory",
 			     t3_buffer_create(test->device->dev, 2 * SELFTEST_BYTES, &staging)) &&
 	       stage_and_compare(test, &bed, staging);
@@ -180,8 +191,8 @@ bool selftest_remote(struct selftest *test)
 		return selftest_skip(test, "rank %u is not there, or not for this process", peer);
 	if (ret)
 		return selftest_good(test, "opening the neighbour", ret);
-	good = selftest_bed_open(test, &target, dev, DRM_T3_F32) &&
-	       selftest_bed_open(test, &source, test->device->dev, DRM_T3_F32) &&
+	good = selftest_bed_open(test, &target, dev, DRM_T3_F32, DRM_T3_OP_ADD) &&
+	       selftest_bed_open(test, &source, test->device->dev, DRM_T3_F32, DRM_T3_OP_ADD) &&
 	       send_and_compare(test, &source, &target);
 	selftest_bed_close(&source);
 	selftest_bed_close(&target);
@@ -246,7 +257,7 @@ static bool wait_for_late_store(struct selftest *test, const struct selftest_bed
 static bool wait_by(struct selftest *test, uint64_t spin_ns)
 {
 	struct selftest_bed bed = { 0 };
-	bool good = selftest_bed_open(test, &bed, test->device->dev, DRM_T3_I32) &&
+	bool good = selftest_bed_open(test, &bed, test->device->dev, DRM_T3_I32, DRM_T3_OP_ADD) &&
 		    selftest_good(test, "mapping a local segment",
 				  t3_local_map(bed.space, &bed.desc)) &&
 		    arm(test, bed.space) && store_most(test, &bed);
