@@ -69,6 +69,23 @@ static void register_thresholds(void)
 	}
 }
 
+static void register_plans(void)
+{
+	struct coll_t3_params *p = &coll_t3_params;
+
+	parameter("piece",
+		  "Bytes that are carried at once, 4096 or more. A longer message goes piece by "
+		  "piece, "
+		  "so that its plan fits into device memory",
+		  MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &p->piece);
+	parameter("plans",
+		  "Plans that a communicator keeps, 1 to 16. A message of another length or type "
+		  "needs another plan. Each takes device memory",
+		  MCA_BASE_VAR_TYPE_UNSIGNED_INT, &p->plans);
+	parameter("tile", "Bytes of a tile, the unit of a transfer; 0 is libt3's default",
+		  MCA_BASE_VAR_TYPE_UNSIGNED_INT, &p->tile);
+}
+
 static void register_memory(void)
 {
 	struct coll_t3_params *p = &coll_t3_params;
@@ -129,17 +146,7 @@ void coll_t3_register_params(const mca_base_component_t *component)
 		"barrier in a node",
 		MCA_BASE_VAR_TYPE_BOOL, &p->barrier);
 	register_thresholds();
-	parameter("piece",
-		  "Bytes that are carried at once, 4096 or more. A longer message goes piece by "
-		  "piece, "
-		  "so that its plan fits into device memory",
-		  MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &p->piece);
-	parameter("plans",
-		  "Plans that a communicator keeps, 1 to 16. A message of another length or type "
-		  "needs another plan. Each takes device memory",
-		  MCA_BASE_VAR_TYPE_UNSIGNED_INT, &p->plans);
-	parameter("tile", "Bytes of a tile, the unit of a transfer; 0 is libt3's default",
-		  MCA_BASE_VAR_TYPE_UNSIGNED_INT, &p->tile);
+	register_plans();
 	parameter("setup_timeout",
 		  "Seconds in which ranks that are in the same call must meet, 1 or more",
 		  MCA_BASE_VAR_TYPE_UNSIGNED_INT, &p->setup_seconds);

@@ -72,7 +72,7 @@ def test_sim_knows_each_type_of_torch(sim):
     every = [call(gemm={"m": 8, "n": 8, "k": 8, "batch": 1, "dtype": name}) for name in types]
     assert {"float32", "bfloat16", "bool"} <= types
     found = sim(every)["step"]["operations"]
-    assert len(found) == len({"float16", "bfloat16", "float32"} & types)
+    assert len(found) == len({"float16", "bfloat16", "float32", "float64"} & types)
 
 
 def test_a_recorded_step_has_a_time(sim, tmp_path):

@@ -155,8 +155,8 @@ static inline uint64_t t3_widen_address(const struct t3_segment *segment, uint64
 void t3_widen_start(const struct t3_segment *segment, uint64_t address, uint32_t bytes);
 void t3_widen_update(const struct t3_segment *segment, uint64_t address, const void *data,
 		     uint32_t bytes);
-/* Rounds a tile whose count is reached to its memory. False: poison has faulted the space. */
-bool t3_widen_round(const struct t3_segment *segment, uint32_t tile);
+/* Rounds a tile whose count is reached to its memory, which has no poison. */
+void t3_widen_round(const struct t3_segment *segment, uint32_t tile);
 
 /* pump.c: packets that wait for a link */
 void t3_pump_fire(struct t3_link *link);

@@ -48,11 +48,17 @@ static bool block_progress(struct t3_segment *segment, uint32_t tile)
 void t3_update_done(struct t3_segment *segment, uint32_t tile)
 {
 	struct t3_dev *dev = segment->space->dev;
+	uint64_t where;
 
 	if (segment->space->state == T3_SPACE_FAULTED)
 		return; /* the tile's last update faulted it after being counted */
-	if (segment->widens && !t3_widen_round(segment, tile))
-		return;
+	if (segment->widens) {
+		if (t3_poison_in_tile(segment, tile, &where)) {
+			t3_poison_fault(segment->space, segment, tile, where, dev->rank);
+			return;
+		}
+		t3_widen_round(segment, tile);
+	}
 	segment->counts.triggers++;
 	dev->counter[T3_COUNTER_TRIGGERS]++;
 	if (dev->ops.trace_trigger)

@@ -83,17 +83,13 @@ void t3_widen_update(const struct t3_segment *segment, uint64_t address, const v
 	t3_mem_written(dev, wide, 2 * (uint64_t)bytes);
 }
 
-bool t3_widen_round(const struct t3_segment *segment, uint32_t tile)
+void t3_widen_round(const struct t3_segment *segment, uint32_t tile)
 {
 	struct t3_dev *dev = segment->space->dev;
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
-	uint64_t address = t3_segment_address(segment, shape.row, shape.col), where;
+	uint64_t address = t3_segment_address(segment, shape.row, shape.col);
 	uint32_t row;
 
-	if (t3_poison_in_tile(segment, tile, &where)) {
-		t3_poison_fault(segment->space, segment, tile, where, dev->rank);
-		return false;
-	}
 	for (row = 0; row < shape.rows; row++, address += segment->pitch) {
 		uint64_t wide = t3_widen_address(segment, address);
 
@@ -102,5 +98,4 @@ bool t3_widen_round(const struct t3_segment *segment, uint32_t tile)
 		t3_mem_written(dev, address, shape.row_bytes);
 	}
 	t3_fabric_charge(dev->fabric, shape.rows, 2 * shape.bytes);
-	return true;
 }

@@ -52,3 +52,49 @@ void timed_span(struct timed_device *d, uint32_t track, const char *what, uint64
 	span.entries = d->counters.tracker_live;
 	trace->span(trace->opaque, &span);
 }
+
+/* -------------------------------------------------------------- compute units */
+
+/* A ragged tile takes as long as a full one, because the unit pads it with zeros. */
+uint64_t timed_step_ps(const struct t3_timed_setup *setup)
+{
+	const struct t3_timed_params *p = &setup->params;
+	uint64_t flops = 2 * p->tile_rows * p->tile_columns * p->k_block;
+	uint64_t rate = p->clock_mhz * p->flops_per_clock * p->compute_percent;
+
+	/* The factor converts MHz and percent to ps. t3_timed_check() prevents an overflow. */
+	return flops * setup->workload.element_bytes * 50000000 / rate + 1;
+}
+
+uint64_t timed_gemm_units(const struct t3_timed_setup *setup)
+{
+	uint64_t taken = setup->program == T3_TIMED_SHARED ? setup->params.collective_units : 0;
+
+	return setup->params.compute_units - taken;
+}
+
+uint64_t timed_slots(const struct t3_timed_setup *setup, uint64_t tiles)
+{
+	uint64_t slots = timed_gemm_units(setup) * setup->params.groups_per_unit;
+
+	return slots < tiles ? slots : tiles;
+}
+
+static uint64_t minimum(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t timed_copy_units(const struct t3_timed_setup *setup, enum timed_copy_kind kind)
+{
+	const struct t3_timed_params *p = &setup->params;
+
+	if (setup->program == T3_TIMED_SHARED && kind == TIMED_COPY_AG)
+		return p->compute_units; /* nothing runs beside it */
+	return minimum(p->collective_units, p->compute_units);
+}
+
+uint64_t timed_copy_kib(const struct t3_timed_setup *setup)
+{
+	return timed_copy_units(setup, TIMED_COPY_AG) * setup->params.copy_unit_kib;
+}

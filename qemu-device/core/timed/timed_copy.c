@@ -46,27 +46,6 @@ static uint32_t step_chunks(const struct timed_device *d)
 	return d->copy.kind == TIMED_COPY_ALL_TO_ALL ? timed_shape(d)->ranks - 1 : 1;
 }
 
-/* --------------------------------------------------------------------- units */
-
-static uint64_t minimum(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-uint64_t timed_copy_units(const struct t3_timed_setup *setup, enum timed_copy_kind kind)
-{
-	const struct t3_timed_params *p = &setup->params;
-
-	if (setup->program == T3_TIMED_SHARED && kind == TIMED_COPY_AG)
-		return p->compute_units; /* nothing runs beside it */
-	return minimum(p->collective_units, p->compute_units);
-}
-
-uint64_t timed_copy_kib(const struct t3_timed_setup *setup)
-{
-	return timed_copy_units(setup, TIMED_COPY_AG) * setup->params.copy_unit_kib;
-}
-
 bool timed_copy_init(struct timed_device *d)
 {
 	return timed_ring_init(&d->copy.sums, timed_shape(d)->copy_held);

@@ -8,38 +8,12 @@
 
 #include "timed/timed_private.h"
 
-/* A ragged tile takes as long as a full one, because the unit pads it with zeros. */
-uint64_t timed_step_ps(const struct t3_timed_setup *setup)
-{
-	const struct t3_timed_params *p = &setup->params;
-	uint64_t flops = 2 * p->tile_rows * p->tile_columns * p->k_block;
-	uint64_t rate = p->clock_mhz * p->flops_per_clock * p->compute_percent;
-
-	/* The factor converts MHz and percent to ps. t3_timed_check() prevents an overflow. */
-	return flops * setup->workload.element_bytes * 50000000 / rate + 1;
-}
-
-/* A collective beside the GEMM has the others. */
-static uint64_t units(const struct t3_timed_setup *setup)
-{
-	uint64_t taken = setup->program == T3_TIMED_SHARED ? setup->params.collective_units : 0;
-
-	return setup->params.compute_units - taken;
-}
-
-uint64_t timed_slots(const struct t3_timed_setup *setup, uint64_t tiles)
-{
-	uint64_t slots = units(setup) * setup->params.groups_per_unit;
-
-	return slots < tiles ? slots : tiles;
-}
-
 bool timed_gemm_init(struct timed_device *d)
 {
 	const struct timed_shape *s = timed_shape(d);
 	struct timed_gemm *g = &d->gemm;
 
-	g->units = (uint32_t)units(&d->sim->setup);
+	g->units = (uint32_t)timed_gemm_units(&d->sim->setup);
 	g->slots = (uint32_t)timed_slots(&d->sim->setup, s->tiles - s->first_tile);
 	g->next_tile = s->first_tile;
 	while (1u << g->waiter_shift < s->a_parts + s->b_parts)

@@ -330,9 +330,6 @@ struct timed_gemm {
 	struct timed_fifo blocked;
 };
 
-/* The number of workgroups that run at a time: one for each slot, but at most one per tile. */
-uint64_t timed_slots(const struct t3_timed_setup *setup, uint64_t tiles);
-uint64_t timed_step_ps(const struct t3_timed_setup *setup); /* the time to compute one step */
 bool timed_gemm_init(struct timed_device *d);
 void timed_gemm_start(struct timed_device *d);
 void timed_gemm_event(struct timed_device *d, uint32_t slot);
@@ -491,10 +488,6 @@ struct timed_copy {
 	struct timed_ring sums; /* that wait for their time */
 };
 
-/* The compute units that run a collective of this kind. */
-uint64_t timed_copy_units(const struct t3_timed_setup *setup, enum timed_copy_kind kind);
-/* The most that any of the run's collectives works on, in KiB. */
-uint64_t timed_copy_kib(const struct t3_timed_setup *setup);
 /* At least one request, so that there is progress. */
 uint32_t timed_window(const struct t3_timed_params *p, uint64_t kib);
 bool timed_copy_init(struct timed_device *d);
@@ -673,6 +666,15 @@ uint64_t timed_ps(uint64_t bytes, uint64_t gbps); /* rounded up */
 void timed_cost_compute(const struct t3_timed_params *p, uint32_t bytes, struct timed_cost *cost);
 void timed_span(struct timed_device *d, uint32_t track, const char *what, uint64_t number,
 		uint64_t start);
+/* The compute units of the GEMM. A collective beside it has the others. */
+uint64_t timed_gemm_units(const struct t3_timed_setup *setup);
+/* The number of workgroups that run at a time: one for each slot, but at most one per tile. */
+uint64_t timed_slots(const struct t3_timed_setup *setup, uint64_t tiles);
+uint64_t timed_step_ps(const struct t3_timed_setup *setup); /* the time to compute one step */
+/* The compute units that run a collective of this kind. */
+uint64_t timed_copy_units(const struct t3_timed_setup *setup, enum timed_copy_kind kind);
+/* The most that any of the run's collectives works on, in KiB. */
+uint64_t timed_copy_kib(const struct t3_timed_setup *setup);
 
 static inline const struct t3_timed_params *timed_params(const struct timed_device *d)
 {
