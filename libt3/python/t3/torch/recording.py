@@ -12,7 +12,6 @@ import functools
 import json
 import os
 import sys
-import tempfile
 import threading
 from typing import Any, Iterator, Sequence
 
@@ -20,37 +19,8 @@ import torch
 import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode
 
-FORMAT, VERSION = "t3-workload", 1
-MAX_OPERATIONS = 65536  # distinct ones, as t3 sim reads
-
-# The places of the two factors in the arguments of a matrix product.
-PRODUCTS = {"mm": (0, 1), "addmm": (1, 2), "addmm_": (1, 2), "_addmm_activation": (1, 2),
-            "bmm": (0, 1), "baddbmm": (1, 2), "baddbmm_": (1, 2), "addbmm": (1, 2),
-            "addbmm_": (1, 2), "mv": (0, 1), "addmv": (1, 2), "addmv_": (1, 2)}
-# Operations whose arithmetic is neither a product nor bound by memory.
-OTHER_ARITHMETIC = ("conv", "slow_conv", "mkldnn_", "_scaled_dot_product", "_flash", "_efficient",
-                    "_thnn_fused", "linalg_", "_linalg", "_fft", "_cdist", "cholesky")
-# Operations whose tensors have no values yet.
-WITHOUT_BYTES = ("empty", "new_empty", "_efficientzerotensor")
-# Operations that do not read what they write to.
-OVERWRITING = ("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_")
-# Operations that read as many bytes as they write, whatever the size of the table.
-LOOKUPS = ("embedding", "index", "index_select", "gather")
-# torch's operators of collectives: the name in t3.torch.counts(), and the place of what is sent.
-OF_TORCH = {"allreduce_": ("all_reduce", 0), "allreduce_coalesced_": ("all_reduce_coalesced", 0),
-            "broadcast_": ("broadcast", 0), "reduce_": ("reduce", 0),
-            "allgather_": ("all_gather", 1), "_allgather_base_": ("all_gather_into_tensor", 1),
-            "allgather_coalesced_": ("all_gather_coalesced", 1),
-            "allgather_into_tensor_coalesced_": ("all_gather_into_tensor_coalesced", 1),
-            "reduce_scatter_": ("reduce_scatter", 1),
-            "_reduce_scatter_base_": ("reduce_scatter_tensor", 1),
-            "reduce_scatter_tensor_coalesced_": ("reduce_scatter_tensor_coalesced", 1),
-            "gather_": ("gather", 1), "scatter_": ("scatter", 0), "alltoall_": ("all_to_all", 1),
-            "alltoall_base_": ("all_to_all_single", 1), "barrier": ("barrier", None),
-            "send": ("send", 0), "recv_": ("recv", 0), "recv_any_source_": ("recv", 0)}
-# Each rank sends this to all, and the whole is what all send.
-OF_PARTS = ("all_gather", "gather", "scatter")
-SUMS = ("all_reduce", "reduce_scatter_tensor")  # that a product may go into as one tensor
+from t3.workload import (LOOKUPS, MAX_OPERATIONS, OF_PARTS, OF_TORCH, OTHER_ARITHMETIC,
+                         OVERWRITING, PRODUCTS, SUMS, WITHOUT_BYTES, Operations, write)
 
 _lock = threading.Lock()
 _active: Recording | None = None
@@ -62,9 +32,8 @@ class Recording(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self._counts: dict[str, int] = {}  # by the JSON of an operation
+        self._operations = Operations(MAX_OPERATIONS)
         self._products: dict[int, tuple[torch.Size, torch.dtype, str]] = {}  # by their memory
-        self._notes: dict[str, None] = {}
         self._collectives = 0
 
     # --- what groups and layers say
@@ -81,7 +50,6 @@ class Recording(TorchDispatchMode):
         if made is None:
             self._add({"collective": what})
         else:
-            self._drop(made)
             self._add({**json.loads(made), "collective": what, "summed": "afterwards"}, made)
         self._forget(tensors)
 
@@ -184,22 +152,11 @@ class Recording(TorchDispatchMode):
 
     def note(self, text: str) -> None:
         """A sentence that the file has, and that t3 sim repeats."""
-        self._notes[text] = None
+        self._operations.note(text)
 
     def _add(self, operation: dict[str, Any], in_place_of: str = "") -> str:
         """Count it. One that takes another's place was made in the other's pass."""
-        known = json.loads(in_place_of) if in_place_of else {"pass": current_pass()}
-        key = json.dumps({**operation, "pass": known["pass"]})
-        with _lock:
-            if key not in self._counts and len(self._counts) >= MAX_OPERATIONS:
-                raise RuntimeError(f"t3.torch.profile: the step has more than {MAX_OPERATIONS} "
-                                   "distinct operations; record one step")
-            self._counts[key] = self._counts.get(key, 0) + 1
-        return key
-
-    def _drop(self, key: str) -> None:
-        with _lock:
-            self._counts[key] -= 1
+        return self._operations.add(operation, current_pass(), in_place_of)
 
     def _made(self, tensor: torch.Tensor) -> str | None:
         """The product that this tensor is, as a whole and unchanged."""
@@ -225,12 +182,9 @@ class Recording(TorchDispatchMode):
     def workload(self) -> dict[str, Any]:
         """What the file has."""
         is_joined = dist.is_initialized()
-        operations = [{**json.loads(key), "count": count}
-                      for key, count in self._counts.items() if count]
-        return {"format": FORMAT, "version": VERSION, "by": f"t3.torch, torch {torch.__version__}",
-                "rank": dist.get_rank() if is_joined else 0,
-                "ranks": dist.get_world_size() if is_joined else 1,
-                "operations": operations, "notes": list(self._notes)}
+        return self._operations.workload(f"t3.torch, torch {torch.__version__}",
+                                         dist.get_rank() if is_joined else 0,
+                                         dist.get_world_size() if is_joined else 1)
 
 
 @contextlib.contextmanager
@@ -256,33 +210,6 @@ def profile(path: str | os.PathLike[str], rank: int = 0) -> Iterator[Recording]:
     found = recording.workload()
     if found["rank"] == rank:
         write(path, found)
-
-
-def write(path: str | os.PathLike[str], workload: dict[str, Any]) -> None:
-    """An operation in a line. The file is there as a whole or not at all."""
-    head = {key: value for key, value in workload.items() if key != "operations"}
-    lines = ",\n".join(f"  {json.dumps(one)}" for one in workload["operations"])
-    text = json.dumps(head, indent=1)[:-2] + ',\n "operations": [\n' + lines + "\n ]\n}\n"
-    name = os.fspath(path)
-    if os.path.exists(name) and not os.path.isfile(name):  # a pipe or a terminal
-        with open(name, "w", encoding="ascii") as file:
-            file.write(text)
-        return
-    handle, partial = tempfile.mkstemp(dir=os.path.dirname(name) or ".", prefix=".t3-workload-")
-    try:
-        with open(handle, "w", encoding="ascii") as file:
-            file.write(text)
-            os.fchmod(file.fileno(), 0o666 & ~umask())
-        os.replace(partial, name)
-    except BaseException:
-        os.unlink(partial)
-        raise
-
-
-def umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 # --- for groups and layers
