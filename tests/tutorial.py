@@ -29,7 +29,8 @@ TUTORIALS = [("README.md", "Your first program", "/tmp/first/first.c", "libt3"),
              ("tests/examples/README.md", "A tensor-parallel layer", "", "")]
 TORCH = [("libt3/python/torch.md", "First steps", "/tmp/steps/train.py", ""),
          ("libt3/python/torch.md", "A GPT", "", ""),
-         ("libt3/python/profile.md", "Record a step", "/tmp/layer/layer.py", "")]
+         ("libt3/python/profile.md", "Record a step", "/tmp/layer/layer.py", ""),
+         ("libt3/python/traces.md", "Convert a trace", "/tmp/traced/traced.py", "")]
 LINES = {"c": 60, "python": 26}  # a program has fewer
 SECONDS = 400  # PyTorch in a VM takes 75 on an idle host
 

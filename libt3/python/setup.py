@@ -28,5 +28,5 @@ class BuildWithDeclarations(build_py):
             sys.exit(f"setup.py: {error}")
 
 
-setup(version=version(), packages=["t3", "t3.torch"], package_data={"t3": ["py.typed"]},
+setup(version=version(), packages=["t3", "t3.torch", "t3.traces"], package_data={"t3": ["py.typed"]},
       cmdclass={"build_py": BuildWithDeclarations})

@@ -106,9 +106,10 @@ stage_library_and_tool() {
 stage_python() {
 	local to=$ROOT/usr/lib/python3/dist-packages/t3
 
-	mkdir -p "$to/torch"
+	mkdir -p "$to/torch" "$to/traces"
 	install -m 644 "$T3_BUILD"/python/t3/*.py "$T3_BUILD/python/t3/py.typed" "$to/"
 	install -m 644 "$T3_BUILD"/python/t3/torch/*.py "$to/torch/"
+	install -m 644 "$T3_BUILD"/python/t3/traces/*.py "$to/traces/"
 }
 
 stage_driver() {
