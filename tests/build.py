@@ -523,6 +523,9 @@ def suites_run_beside_each_other():
                         (("--all", "options"), "--all and names of suites exclude each other"),
                         (("nothing",), "no suite 'nothing'; there are: ")):
         expect(run(check_py, *words), 2, said)
+    expect(run(check_py, "--known", "guest", "abi"), 0)
+    status, out, err = run("make", "check", "SUITES=options nothing")
+    check(status and "no suite 'nothing'" in err and "[qemu" not in out + err, "before the build", out + err)
 
 
 def failures_are_explained():

@@ -3,6 +3,7 @@
 """Run test suites by `meson test`, all of them whatever fails, and count.
 
 usage: check.py [-j N] [--all | SUITE...]      (default: those of make check; --all: of make check-all)
+       check.py --known SUITE...               whether there are such suites; nothing runs
 
 A suite may be guest:PROGRAM: that one of the guest suite, in a VM of its own. N tests run at the
 same time (default: one for each processor, at most 4), and one more, as some of them wait.
@@ -195,11 +196,12 @@ def load(start):
 # --- the command -------------------------------------------------------------
 
 def arguments():
-    parser = argparse.ArgumentParser(usage="check.py [-j N] [--all | SUITE...]", allow_abbrev=False,
+    parser = argparse.ArgumentParser(usage="check.py [-j N] [--all | [--known] SUITE...]", allow_abbrev=False,
                                      description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("-j", dest="jobs", type=int, default=min(os.cpu_count() or 1, 4),
                         help="tests at a time, 1 to 64 (default: %(default)s)")
     parser.add_argument("--all", action="store_true", help="also the second table of tests/suites.md")
+    parser.add_argument("--known", action="store_true", help="run nothing: only an unknown suite is an error")
     parser.add_argument("suite", nargs="*", help="of tests/suites.md, which an unknown one lists, or guest:PROGRAM of "
                         "tests/guest (default: those of make check)")
     given = parser.parse_args()
@@ -207,7 +209,7 @@ def arguments():
         parser.error(f"-j {given.jobs} is out of range: allowed are 1 to 64")
     if given.all and given.suite:
         parser.error("--all and names of suites exclude each other")
-    return given.jobs, given.suite or ["check", *["check-all"] * given.all]
+    return given.jobs, given.known, given.suite or ["check", *["check-all"] * given.all]
 
 
 def is_busy(folder):
@@ -255,7 +257,7 @@ def report(tests, records, changes, start, used):
 
 
 def main():
-    jobs, words = arguments()
+    jobs, only_known, words = arguments()
     if not is_configured():
         return 2
     known = declared(NATIVE)
@@ -263,6 +265,8 @@ def main():
     if unknown:
         print(f"check.py: no suite '{unknown[0]}'; there are: {' '.join(suites_of(known))}", file=sys.stderr)
         return 2
+    if only_known:
+        return 0
     accel = accelerator()
     if accel is None:
         return 2

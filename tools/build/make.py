@@ -602,6 +602,7 @@ TARGETS = {
     #:                                    translates. For each goal that boots a VM; auto is kvm
     #:                                    where it works
     #:                SUITES='unit-sanitized tool'  only these: tests/suites.md
+    "known-suites": ("deps", lambda run: run.execute([f"{STAGE}/check.py", "--known", *chosen_suites(run)])),
     "check": (needs_of_suites, run_suites),
     "check-all": (needs_of_suites, run_suites),
     #:                QEMU=10.2           the device in another QEMU, for each goal that needs one
@@ -814,6 +815,8 @@ def main():
             subprocess.run(["python3", "tools/vm/vm_kvm.py"], cwd=ROOT, env=run.values, check=False).returncode:
         return 2
     try:
+        if run.typed.get("SUITES"):
+            perform(run, ["known-suites"])  # before minutes of building
         perform(run, run.goals)
     except subprocess.CalledProcessError as error:
         return run.stopped or (error.returncode if error.returncode > 0 else 128 - error.returncode)
