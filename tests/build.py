@@ -764,10 +764,21 @@ def a_failure_ends_make():
         check(not any(name.startswith(("initramfs.sh image", "t3-vm")) for name, _ in found), "what followed", found)
         found, _ = calls_of(place, "spec", "run", status=2, FAILS="check.py")
         check(found[-1] == ("check.py spec", "free"), "a goal followed", found)
+        found, result = calls_of(place, "-k", "spec", "run", status=2, FAILS="check.py")
+        check(found[-1][0].startswith("t3-vm run"), "no goal followed with -k", found)
+        expect(result, 2, "^t3: make spec has failed, and -k goes on$")
         for goal in ("nothing", "../x", ".build/../x", "Makefile"):
             result = run("env", "-C", place, "make", goal, env={"T3_BUILD": ".build"})
             expect(result, 2, f"^t3: there is no target '{goal}': `make help` lists them$")
             check(len(sentences(result)) == 1 and not (place / "calls").exists(), "one sentence", result)
+
+
+def shells_complete_the_targets():
+    """By make's own list, as bash-completion asks for it: those of `make help`."""
+    text = run("make", "--no-print-directory", "-npq", ".DEFAULT")[1]
+    known = set(re.findall(r"\n\n([a-z0-9-]+): targets\n", text))
+    told = set(re.findall(r"^make ([a-z0-9-]+)", run("make", "-s", "help")[1], re.M))
+    check(known == told, "in the Makefile or in help alone", known ^ told)
 
 
 def an_interrupt_ends_make():
@@ -903,7 +914,7 @@ def tests_without_a_sentence_do_not_build():
             expect(run(*command), 1, "error: static assertion failed: .*the name of a test must be a sentence")
 
 
-TESTS = [unread_variables_are_refused, steps_come_in_order, a_failure_ends_make, an_interrupt_ends_make, strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, failures_show_their_log,
+TESTS = [unread_variables_are_refused, steps_come_in_order, a_failure_ends_make, shells_complete_the_targets, an_interrupt_ends_make, strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, failures_show_their_log,
          fresh_releases, fresh_machine_is_apart, fresh_runs_end_clean,
          results_have_lines_of_their_own, changes_of_dev_are_noticed, a_run_in_which_dev_changes_fails, a_stopped_run_leaves_nothing,
          surroundings_change_nothing,

@@ -41,6 +41,7 @@ class Run:
         letters, words, typed = options.read_flags(environment.get("MAKEFLAGS", ""))
         self.goals = goals or ["help"]
         self.is_dry = "n" in letters
+        self.goes_on = "k" in letters
         if environment.get("MAKELEVEL", "1") == "1":
             options.refuse_unread(typed, help_text())
         self.typed = typed
@@ -787,12 +788,21 @@ def target_of(run, goal):
 
 
 def perform(run, goals):
-    for goal in goals:
-        steps, action = target_of(run, goal)
-        if steps:
-            take_lock(run)
-            build(run, steps)
-        action(run)
+    """One after the other. With -k those after one that fails, too; then the first failure is raised."""
+    failure = None
+    for goal, (steps, action) in [(goal, target_of(run, goal)) for goal in goals]:
+        try:
+            if steps:
+                take_lock(run)
+                build(run, steps)
+            action(run)
+        except subprocess.CalledProcessError as error:
+            failure = failure or error
+            if run.stopped or not run.goes_on:
+                break
+            print(f"t3: make {goal} has failed, and -k goes on", file=sys.stderr, flush=True)
+    if failure:
+        raise failure
 
 
 def stop(run, number):
