@@ -389,7 +389,7 @@ TEST("an ended target is told with the next update")
 
 static uint32_t receive(struct pair *p, const struct t3_packet *packet)
 {
-	static const uint8_t payload[T3_PACKET_PAYLOAD];
+	static const uint8_t payload[T3_LINK_BURST * T3_PACKET_PAYLOAD];
 
 	return t3_packet_receive(p->host->fabric->link[0][1], packet, payload);
 }
@@ -446,7 +446,7 @@ TEST("malformed packets are refused")
 	BAD(dst_rank, 0);
 	BAD(length, 0);
 	BAD(length, 2);
-	BAD(length, 1028);
+	BAD(length, T3_LINK_BURST * T3_PACKET_PAYLOAD + 4); /* of a burst, at most */
 	BAD(length, 0xfffffffc);
 	BAD(reserved, 1);
 	BAD(reserved2, 1);

@@ -17,6 +17,7 @@
 #define TILE	 (ROWS / TILES * BYTES)
 #define LOW_ROWS 30u	   /* of a last tile that is lower than the other one */
 #define SOURCE	 0x300000u /* in device memory */
+#define BURSTS	 0x8000u   /* bytes of two bursts, at most */
 
 /* ------------------------------------------------------- parts of rank 0's device */
 
@@ -82,6 +83,48 @@ static struct host *sending(void)
 	ring_arm(&ring, 1);
 	host_drain(host);
 	ring_produce(&ring, 0, 1, true);
+	while (!link_of(host)->resp_count)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	return host;
+}
+
+/* Rank 0 has sent a burst, which is on the wire. Others are behind it. */
+static struct host *bursting(void)
+{
+	struct host *host = host_paused(2);
+	struct t3_cmd_seg_map from = host_segment(SPACE, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32),
+			      to;
+	struct t3_cmd_seg_staging staging = {
+		.space = SPACE, .address = HOST_STAGING, .slot_stride = BURSTS, .slots = 1
+	};
+
+	from.rows = from.tile_rows = 1;
+	from.row_bytes = from.pitch = from.tile_row_bytes = BURSTS;
+	to = from;
+	to.kind = T3_SEG_LOCAL;
+	to.op = T3_OP_ADD;
+	to.routes = to.target_op = 0;
+	host_space(&host->dev[0], SPACE);
+	host_space(&host->dev[1], SPACE);
+	host_connect(&host->dev[0], &host->dev[1], SPACE);
+	host_map(&host->dev[0], &from);
+	host_map(&host->dev[1], &to);
+	assert_int_equal(host_command(&host->dev[0], T3_CMD_SEG_STAGING, &staging, sizeof(staging)),
+			 T3_ADMIN_OK);
+	host_arm(&host->dev[1], SPACE, 1);
+	host_arm(&host->dev[0], SPACE, 1);
+	host_drain(host);
+	host_tile(&host->dev[0], SPACE, 0, 0, 0);
+	while (link_of(host)->next - link_of(host)->una < BURSTS / T3_PACKET_PAYLOAD)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	return host;
+}
+
+/* Until the first burst is answered, but the response has not come. */
+static struct host *bursts_answered(void)
+{
+	struct host *host = bursting();
+
 	while (!link_of(host)->resp_count)
 		assert_true(t3_fabric_run(host->fabric, 1));
 	return host;
@@ -366,6 +409,61 @@ static void response_to_the_last_one(struct host *host)
 	link->response[link->resp_head].sequence = (uint32_t)link->next - 1;
 }
 
+static struct t3_slot *slot_of(struct host *host, uint64_t seq)
+{
+	return &link_of(host)->slot[seq % T3_LINK_SLOTS];
+}
+
+static void burst_of_too_many(struct host *host)
+{
+	struct t3_link *link = link_of(host);
+
+	slot_of(host, link->una)->packets = (uint32_t)(link->next - link->una);
+}
+
+static void burst_beyond_the_last_slot(struct host *host)
+{
+	struct t3_link *link = link_of(host);
+	struct t3_slot *slot = slot_of(host, link->una);
+
+	assert_true(slot->packets > 2);
+	link->next = T3_LINK_SLOTS + 2;
+	link->una = link->deliver = link->receiver.expect = T3_LINK_SLOTS - 1;
+	*slot_of(host, link->una) = *slot;
+}
+
+static void burst_that_is_short(struct host *host)
+{
+	slot_of(host, link_of(host)->una)->packet.length = T3_PACKET_PAYLOAD;
+}
+
+static void burst_on_a_link_with_a_fault(struct host *host)
+{
+	link_of(host)->injected.counted[T3_INJECT_DROP] = (struct t3_injection){ 9, 1 };
+}
+
+static void message_as_a_burst(struct host *host)
+{
+	slot_of(host, link_of(host)->una)->packet.type = T3_PKT_STATE;
+}
+
+static void burst_on_the_wire_in_part(struct host *host)
+{
+	link_of(host)->deliver++;
+}
+
+static void burst_taken_in_part(struct host *host)
+{
+	link_of(host)->receiver.expect++;
+}
+
+static void response_to_a_part(struct host *host)
+{
+	struct t3_link *link = link_of(host);
+
+	link->response[link->resp_head].sequence++;
+}
+
 static void one_more_in_flight(struct host *host)
 {
 	space_of(host)->in_flight++;
@@ -595,6 +693,25 @@ TEST("links that contradict themselves are refused")
 	expect_refused(sending(), poisons_touch, range);
 	expect_refused(sending(), poisons_overlap, range);
 	expect_refused(sending(), poisons_with_a_gap, NULL);
+}
+
+TEST("bursts that contradict themselves are refused")
+{
+	static const char length[] = "a packet or a burst is too long";
+	static const char alone[] = "a link has a burst, and its packets travel alone";
+	static const char part[] = "a burst has arrived in part";
+
+	expect_taken(bursting());
+	expect_taken(bursts_answered());
+	expect_refused(bursting(), burst_of_too_many, length);
+	expect_refused(bursting(), burst_beyond_the_last_slot, length);
+	expect_refused(bursting(), burst_that_is_short, length);
+	expect_refused(bursting(), burst_on_a_link_with_a_fault, alone);
+	expect_refused(bursting(), message_as_a_burst, alone);
+	expect_refused(bursting(), burst_on_the_wire_in_part, part);
+	expect_refused(bursting(), burst_taken_in_part, part);
+	expect_refused(bursts_answered(), response_to_a_part,
+		       "a response is for a part of a burst");
 }
 
 TEST("segments that contradict themselves are refused")

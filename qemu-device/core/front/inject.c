@@ -97,8 +97,10 @@ static void set_down(struct t3_link *link, bool down)
 	link->injected.down = down;
 }
 
+/* A fault hits a packet, and not a burst. */
 static uint32_t inject_link(struct t3_link *link, const struct t3_cmd_inject *inject)
 {
+	t3_burst_end_all(link);
 	switch (inject->kind) {
 	case T3_INJECT_LINK_DOWN:
 	case T3_INJECT_LINK_UP:

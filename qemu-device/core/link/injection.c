@@ -18,6 +18,16 @@ void t3_link_accident(struct t3_link *link, uint32_t kind, uint64_t sequence)
 		dev->ops.trace_accident(dev->opaque, link->dst, kind, sequence);
 }
 
+bool t3_link_any_injected(const struct t3_link *link)
+{
+	const struct t3_link_injection *injected = &link->injected;
+	uint32_t i, counted = 0;
+
+	for (i = 0; i <= T3_INJECT_DROP_RESPONSE; i++)
+		counted |= injected->counted[i].nth;
+	return injected->down || injected->chance || counted;
+}
+
 /* Evaluate both: skipping one would change when the other fires. */
 bool t3_link_injected(struct t3_link *link, uint32_t kind, uint64_t sequence)
 {

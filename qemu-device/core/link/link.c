@@ -17,6 +17,11 @@ static void schedule(struct t3_link *link, struct t3_event *event, uint64_t time
 	t3_clock_schedule(&link->fabric->clock, event, time);
 }
 
+uint64_t t3_link_after(const struct t3_link *link, uint64_t seq)
+{
+	return seq + link->slot[seq % T3_LINK_SLOTS].packets;
+}
+
 uint32_t t3_link_free_slots(const struct t3_link *link)
 {
 	return T3_LINK_SLOTS - (uint32_t)(link->next - link->una);
@@ -61,16 +66,18 @@ void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const vo
 	slot->packet.dst_rank = (uint16_t)link->dst;
 	slot->packet.incarnation = link->incarnation;
 	slot->packet.sequence = (uint32_t)link->next;
+	slot->packets = t3_burst_packets(packet->length);
 	slot->answered = false;
 	if (packet->length)
-		memcpy(slot->payload, payload, packet->length);
+		memcpy(link->payload[link->next % T3_LINK_SLOTS], payload, packet->length);
 	t3_wire_transmit(link, slot);
 	if (link->una == link->next)
 		start_timer(link);
-	if (link->deliver == link->next++)
+	link->next += slot->packets;
+	if (link->deliver == link->next - slot->packets)
 		t3_wire_schedule(link);
-	dev->counter[T3_COUNTER_LINK_TX_PACKETS]++;
-	dev->counter[T3_COUNTER_LINK_TX_BYTES] += sizeof(*packet) + packet->length;
+	dev->counter[T3_COUNTER_LINK_TX_PACKETS] += slot->packets;
+	dev->counter[T3_COUNTER_LINK_TX_BYTES] += slot->packets * sizeof(*packet) + packet->length;
 }
 
 /* ----------------------------------------------------------- sending side */
@@ -102,7 +109,7 @@ static void take_response(struct t3_link *link, uint32_t incarnation, uint32_t s
 		return;
 	answer(link, seq, status);
 	while (link->una < link->next && slot_of(link, link->una)->answered)
-		link->una++;
+		link->una = t3_link_after(link, link->una);
 	if (link->una == una)
 		return;
 	/* Repeated packets that are already answered leave the wire. */
@@ -156,6 +163,7 @@ static void give_up(struct t3_link *link)
 	trace_timeout(link, true);
 	end_of(link, link->src)->counter[T3_COUNTER_LINK_DOWNS]++;
 	t3_error_raise(end_of(link, link->src), T3_ERROR_LINK);
+	t3_burst_end_all(link);
 	for (seq = link->una; seq < link->next; seq++)
 		answer(link, seq, T3_STATUS_LINK);
 	begin_incarnation(link);
@@ -167,6 +175,7 @@ static void resend(struct t3_link *link)
 	uint64_t seq;
 
 	trace_timeout(link, false);
+	t3_burst_end_all(link);
 	for (seq = link->una; seq < link->next; seq++)
 		t3_wire_transmit(link, slot_of(link, seq));
 	end_of(link, link->src)->counter[T3_COUNTER_LINK_RETRIES] += link->next - link->una;

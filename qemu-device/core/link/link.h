@@ -13,6 +13,7 @@
 #define T3_LINK_SLOTS	  64u
 #define T3_LINK_RESERVE	  16u /* slots reserved for stores of the CPU */
 #define T3_LINK_RETRIES	  7u
+#define T3_LINK_BURST	  16u	 /* packets of a burst at most */
 #define T3_LINK_LATENCY	  500u	 /* ns, published */
 #define T3_LINK_RATE	  150u	 /* bytes per ns, published: 150 GB/s */
 #define T3_LINK_TIMEOUT	  10000u /* ns */
@@ -25,10 +26,13 @@ struct t3_space;
 
 /* Callbacks of a link into the room above, which provides them when it creates the link. */
 struct t3_link_ops {
-	/* At the target: a packet arrived in order. Returns t3_nak. */
+	/*
+	 * At the target: a packet or a burst arrived in order. Returns t3_nak. A burst that is
+	 * refused changes nothing: its packets come again, one by one.
+	 */
 	uint32_t (*receive)(struct t3_link *link, const struct t3_packet *packet,
 			    const uint8_t *payload);
-	/* At the source: a packet is finished. `status` is t3_nak or T3_STATUS_LINK. */
+	/* At the source: a packet or a burst is finished. `status` is t3_nak or T3_STATUS_LINK. */
 	void (*answered)(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
 	/* The generations of the device's spaces. */
 	const uint32_t *(*generation)(const struct t3_dev *dev);
@@ -80,11 +84,16 @@ struct t3_link_injection {
 	uint64_t random; /* xorshift, never 0 */
 };
 
+/*
+ * A packet under way, or the first of a burst: packets of one row of a tile, which leave, arrive and
+ * are answered at once. SPEC.md section 6.1. Then `packet` has the length of all, and the slots of the
+ * others are not used. A burst does not go on at the first slot after the last one.
+ */
 struct t3_slot {
 	struct t3_packet packet;
 	uint64_t arrival;
+	uint32_t packets;
 	bool answered; /* the source has received the response */
-	uint8_t payload[T3_PACKET_PAYLOAD];
 };
 
 /* The packets of one client that wait for a link. */
@@ -109,7 +118,7 @@ struct t3_receiver {
 /*
  * One direction, from src to dst: the sending half, the wire, and the receiving half. An
  * incarnation begins with packet 0. Sequence numbers have 64 bits here; packets carry the low 32.
- * una <= next, and the packets [una, next) are in slots.
+ * una <= deliver <= next, and the packets [una, next) are in slots.
  */
 struct t3_link {
 	const struct t3_link_ops *ops;
@@ -139,13 +148,27 @@ struct t3_link {
 	struct t3_event on_arrival, on_response, on_timeout, on_pump, on_loss;
 	struct t3_response response[T3_LINK_RESPONSES];
 	struct t3_slot slot[T3_LINK_SLOTS];
+	uint8_t payload[T3_LINK_SLOTS][T3_PACKET_PAYLOAD];
 };
+
+/* burst.c */
+/* How many packets have so many bytes of payload, at least 1. */
+uint32_t t3_burst_packets(uint32_t length);
+/* Packet i of a burst. */
+struct t3_packet t3_burst_packet(const struct t3_packet *burst, uint32_t i);
+/* How many packets the next burst may have, which leaves slots for stores of the CPU. 1: none. */
+uint32_t t3_burst_room(const struct t3_link *link);
+/* What is in this slot, and all that is under way, are single packets from now on. */
+void t3_burst_end(struct t3_link *link, uint64_t seq);
+void t3_burst_end_all(struct t3_link *link);
 
 /* link.c */
 void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
 		  const struct t3_link_ops *ops);
 uint32_t t3_link_free_slots(const struct t3_link *link);
-/* The caller has checked t3_link_free_slots(). */
+/* The packet after that one, or after the burst that begins there. */
+uint64_t t3_link_after(const struct t3_link *link, uint64_t seq);
+/* The caller has checked t3_link_free_slots(), and for a longer payload t3_burst_room(). */
 void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload);
 void t3_link_clear(struct t3_link *link);
 void t3_link_drop_all(struct t3_link *link);
@@ -174,12 +197,17 @@ void t3_wire_schedule(struct t3_link *link); /* call it when the next packet to 
 void t3_wire_deliver_from(struct t3_link *link, uint64_t seq); /* packets before leave the wire */
 void t3_wire_arrival(struct t3_event *event);
 
-/* receiver.c: the receiving half. A packet came; the response goes out. */
-void t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, const uint8_t *payload);
+/*
+ * receiver.c: the receiving half. A packet or a burst came; the response goes out. False: a burst that
+ * would be refused. It is as if it had not come.
+ */
+bool t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, const uint8_t *payload);
 void t3_receiver_corrupt(struct t3_link *link); /* one with a wrong checksum: it is only counted */
 
 /* turn.c: which client's packets a link takes next */
 bool t3_turn_waits(const struct t3_link *link);
+/* Does only this client wait? */
+bool t3_turn_alone(const struct t3_link *link, uint32_t client);
 /* Call it after a change of one of the client's lists. */
 void t3_turn_note(struct t3_link *link, uint32_t client);
 uint32_t t3_turn_next(const struct t3_link *link); /* T3_NONE32: no client waits */
@@ -188,7 +216,9 @@ void t3_turn_charge(struct t3_link *link, uint32_t client, uint32_t bytes);
 bool t3_turn_may_send(const struct t3_link *link, uint32_t client);
 void t3_turn_clear(struct t3_link *link);
 
-/* injection.c. Each counts one event. True, or a delay: the fault hits this event. */
+/* injection.c. May a fault hit one of the next packets? */
+bool t3_link_any_injected(const struct t3_link *link);
+/* Each counts one event. True, or a delay: the fault hits this event. */
 /* kind: t3_inject_kind, DROP .. DROP_RESPONSE. sequence: of the packet, for the trace. */
 bool t3_link_injected(struct t3_link *link, uint32_t kind, uint64_t sequence);
 uint64_t t3_link_injected_delay(struct t3_link *link, uint64_t sequence); /* ns; 0: none */

@@ -25,8 +25,10 @@ static void respond(struct t3_link *link, const struct t3_packet *packet, uint32
 
 static void count_receipt(struct t3_dev *dev, const struct t3_packet *packet, uint32_t status)
 {
-	dev->counter[T3_COUNTER_LINK_RX_PACKETS]++;
-	dev->counter[T3_COUNTER_LINK_RX_BYTES] += sizeof(*packet) + packet->length;
+	uint32_t packets = t3_burst_packets(packet->length);
+
+	dev->counter[T3_COUNTER_LINK_RX_PACKETS] += packets;
+	dev->counter[T3_COUNTER_LINK_RX_BYTES] += packets * sizeof(*packet) + packet->length;
 	if (status == T3_NAK_NONE)
 		return;
 	dev->counter[T3_COUNTER_NAKS]++;
@@ -44,27 +46,32 @@ static bool is_current(struct t3_receiver *receiver, uint32_t incarnation)
 	return true;
 }
 
-void t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, const uint8_t *payload)
+bool t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, const uint8_t *payload)
 {
 	struct t3_dev *dev = link->fabric->dev[link->dst];
 	struct t3_receiver *receiver = &link->receiver;
 	uint8_t *status = &receiver->status[packet->sequence % T3_LINK_SLOTS];
+	uint32_t packets = t3_burst_packets(packet->length), nak;
 	int32_t ahead;
 
 	if (!is_current(receiver, packet->incarnation))
-		return;
+		return true;
 	ahead = (int32_t)(packet->sequence - (uint32_t)receiver->expect);
 	if (ahead > 0 || ahead < -(int32_t)T3_LINK_SLOTS)
-		return; /* an earlier packet was lost; the sender repeats both */
+		return true; /* an earlier packet was lost; the sender repeats both */
 	if (!ahead) {
-		receiver->expect++;
-		*status = (uint8_t)link->ops->receive(link, packet, payload);
+		nak = link->ops->receive(link, packet, payload);
+		if (nak != T3_NAK_NONE && packets > 1)
+			return false;
+		receiver->expect += packets;
+		memset(status, (int)nak, packets);
 		if (dev)
 			count_receipt(dev, packet, *status);
 	} else if (dev) {
 		dev->counter[T3_COUNTER_LINK_DUPLICATES]++;
 	}
 	respond(link, packet, *status);
+	return true;
 }
 
 void t3_receiver_corrupt(struct t3_link *link)

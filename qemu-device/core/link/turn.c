@@ -14,6 +14,15 @@ bool t3_turn_waits(const struct t3_link *link)
 	return any;
 }
 
+bool t3_turn_alone(const struct t3_link *link, uint32_t client)
+{
+	uint32_t word, others = link->waiting[client / 32] & ~(1u << client % 32);
+
+	for (word = 0; word < T3_MAX_CLIENTS / 32; word++)
+		others |= word == client / 32 ? 0 : link->waiting[word];
+	return !others;
+}
+
 void t3_turn_note(struct t3_link *link, uint32_t client)
 {
 	const struct t3_turn *turn = &link->turn[client];

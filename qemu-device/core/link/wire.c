@@ -29,32 +29,51 @@ void t3_wire_deliver_from(struct t3_link *link, uint64_t seq)
 	t3_wire_schedule(link);
 }
 
-/* Puts a slot's packet on the wire, after those already there. */
+static uint64_t wire_time(uint32_t length)
+{
+	return (sizeof(struct t3_packet) + length + T3_LINK_RATE - 1) / T3_LINK_RATE;
+}
+
+/* Puts a slot's packet or burst on the wire, after those already there. */
 void t3_wire_transmit(struct t3_link *link, struct t3_slot *slot)
 {
-	uint64_t bytes = sizeof(slot->packet) + slot->packet.length;
+	uint32_t full = (slot->packets - 1) * T3_PACKET_PAYLOAD;
 	uint64_t start =
 		link->fabric->clock.now > link->busy ? link->fabric->clock.now : link->busy;
 
-	link->busy = start + (bytes + T3_LINK_RATE - 1) / T3_LINK_RATE;
+	link->busy = start + (slot->packets - 1) * wire_time(T3_PACKET_PAYLOAD) +
+		     wire_time(slot->packet.length - full);
 	slot->arrival = link->busy + T3_LINK_LATENCY;
 }
 
-/* To the receiver, wherever it is. */
-static void pass(struct t3_link *link, const struct t3_slot *slot, bool corrupt)
+/* Each has the status that it would have alone. */
+static void pass_each(struct t3_link *link, uint64_t seq)
 {
+	uint64_t end = t3_link_after(link, seq);
+
+	t3_burst_end(link, seq);
+	for (; seq < end; seq++)
+		t3_receiver_take(link, &slot_of(link, seq)->packet,
+				 link->payload[seq % T3_LINK_SLOTS]);
+}
+
+/* To the receiver, wherever it is. */
+static void pass(struct t3_link *link, uint64_t seq, bool corrupt)
+{
+	const struct t3_packet *packet = &slot_of(link, seq)->packet;
+	const uint8_t *payload = link->payload[seq % T3_LINK_SLOTS];
+
 	if (link->remote)
-		link->remote->packet(link, &slot->packet, slot->payload, corrupt);
+		link->remote->packet(link, packet, payload, corrupt);
 	else if (corrupt)
 		t3_receiver_corrupt(link);
-	else
-		t3_receiver_take(link, &slot->packet, slot->payload);
+	else if (!t3_receiver_take(link, packet, payload))
+		pass_each(link, seq);
 }
 
 /* One packet reaches the target. Injected faults may drop, corrupt or duplicate it. */
 static void arrive(struct t3_link *link, uint64_t seq)
 {
-	const struct t3_slot *slot = slot_of(link, seq);
 	bool lost, corrupt, twice;
 
 	if (link->injected.down) {
@@ -66,9 +85,9 @@ static void arrive(struct t3_link *link, uint64_t seq)
 	twice = t3_link_injected(link, T3_INJECT_DUPLICATE, seq);
 	if (lost)
 		return;
-	pass(link, slot, corrupt);
+	pass(link, seq, corrupt);
 	if (twice && !corrupt)
-		pass(link, slot, false);
+		pass(link, seq, false);
 }
 
 /* Delays all packets on the wire and all that follow. */
@@ -96,8 +115,8 @@ static bool hold_back(struct t3_link *link)
 	if (delay)
 		stall(link, delay);
 	time = slot_of(link, link->deliver)->arrival;
-	if (swap && link->deliver + 1 < link->next)
-		time = slot_of(link, link->deliver + 1)->arrival;
+	if (swap && t3_link_after(link, link->deliver) < link->next)
+		time = slot_of(link, t3_link_after(link, link->deliver))->arrival;
 	else if (swap)
 		time += T3_LINK_LATENCY;
 	link->held = swap ? T3_HELD_SWAP : T3_HELD_LATE;
@@ -108,16 +127,15 @@ static bool hold_back(struct t3_link *link)
 /* Delivers the next packet. If it was swapped, its successor arrives first, if there is one. */
 static void deliver_next(struct t3_link *link)
 {
-	uint64_t seq = link->deliver++;
-	bool swapped = link->held == T3_HELD_SWAP && link->deliver < link->next &&
-		       slot_of(link, link->deliver)->arrival <= link->fabric->clock.now;
+	uint64_t seq = link->deliver, after = t3_link_after(link, seq);
+	bool swapped = link->held == T3_HELD_SWAP && after < link->next &&
+		       slot_of(link, after)->arrival <= link->fabric->clock.now;
 
 	link->held = T3_HELD_NOT;
-	if (swapped)
-		link->deliver++;
+	link->deliver = swapped ? t3_link_after(link, after) : after;
 	t3_wire_schedule(link);
 	if (swapped)
-		arrive(link, seq + 1);
+		arrive(link, after);
 	arrive(link, seq);
 }
 

@@ -167,12 +167,13 @@ static uint64_t source_of(const struct t3_segment *segment, uint32_t row, uint32
 	       (uint64_t)row * segment->pitch + col;
 }
 
+/* Of the packets with that payload, with their headers. */
 static uint32_t packet_bytes(uint32_t payload)
 {
-	return payload + (uint32_t)sizeof(struct t3_packet);
+	return payload + t3_burst_packets(payload) * (uint32_t)sizeof(struct t3_packet);
 }
 
-/* Sends one UPDATE packet. The route's link has a free slot. */
+/* Sends one UPDATE packet, or a burst. The route's link has free slots. */
 static void send_update(struct t3_segment *segment, const struct t3_route *route, uint32_t row,
 			uint32_t col, const void *payload, uint32_t bytes)
 {
@@ -194,7 +195,7 @@ static void send_update(struct t3_segment *segment, const struct t3_route *route
 		.src_segment = (uint16_t)segment->index,
 	};
 
-	space->in_flight++;
+	space->in_flight += t3_burst_packets(bytes);
 	segment->counts.link_bytes += packet_bytes(bytes);
 	t3_link_send(route->link, &packet, payload);
 }
@@ -364,15 +365,25 @@ static bool source_poisoned(struct t3_segment *segment, uint64_t from, uint32_t 
 	return true;
 }
 
-/* Sends one packet of the current tile. True: it was the tile's last on this route. */
+/* The payload that may leave at once: that of a burst if nobody else waits for the link. */
+static uint32_t most_bytes(const struct t3_segment *segment)
+{
+	const struct t3_link *link = link_of(segment);
+	const struct t3_space *space = segment->space;
+	bool alone = t3_turn_alone(link, space->client) && !t3_poison_any(space->dev);
+
+	return (alone ? t3_burst_room(link) : 1) * T3_PACKET_PAYLOAD;
+}
+
+/* Sends a packet or a burst of the current tile. True: it was the tile's last on this route. */
 static bool send_next(struct t3_segment *segment)
 {
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, segment->cur_tile);
 	uint32_t row = shape.row + segment->cur_row, col = shape.col + segment->cur_col;
-	uint32_t bytes = shape.row_bytes - segment->cur_col;
+	uint32_t bytes = shape.row_bytes - segment->cur_col, most = most_bytes(segment);
 
-	if (bytes > T3_PACKET_PAYLOAD)
-		bytes = T3_PACKET_PAYLOAD;
+	if (bytes > most)
+		bytes = most;
 	if (source_poisoned(segment, source_of(segment, row, col), bytes))
 		return false;
 	send_piece(segment, row, col, bytes);

@@ -5,6 +5,12 @@
  */
 #include "space/space_private.h"
 
+/* A burst that is refused changes nothing, as its packets come again, one by one. */
+static bool is_burst(const struct t3_packet *packet)
+{
+	return packet->length > T3_PACKET_PAYLOAD;
+}
+
 /* A division would be slow. Sizes of elements are powers of two. */
 static bool is_whole(uint32_t bytes, uint32_t element)
 {
@@ -14,6 +20,7 @@ static bool is_whole(uint32_t bytes, uint32_t element)
 static bool well_formed(const struct t3_link *link, const struct t3_packet *packet)
 {
 	const struct t3_dev *dev = link->fabric->dev[link->dst];
+	uint32_t most = link->remote ? 1 : T3_LINK_BURST;
 
 	if (packet->src_rank != link->src || packet->dst_rank != link->dst || packet->mbz ||
 	    packet->reserved || packet->reserved2)
@@ -21,7 +28,7 @@ static bool well_formed(const struct t3_link *link, const struct t3_packet *pack
 	switch (packet->type) {
 	case T3_PKT_UPDATE:
 		return t3_computes(dev, packet->dtype, packet->op) && packet->length &&
-		       packet->length <= T3_PACKET_PAYLOAD &&
+		       packet->length <= most * T3_PACKET_PAYLOAD &&
 		       is_whole(packet->length, t3_dtype_size(packet->dtype));
 	case T3_PKT_ARM_QUERY:
 	case T3_PKT_STATE:
@@ -71,7 +78,8 @@ static uint32_t check_epoch(struct t3_space *space, const struct t3_packet *pack
 {
 	switch (space->state) {
 	case T3_SPACE_FAULTED:
-		t3_space_drop_update(space);
+		if (!is_burst(packet))
+			t3_space_drop_update(space);
 		return T3_NAK_FAULTED;
 	case T3_SPACE_COMPLETE:
 		return T3_NAK_OVERSHOOT;
@@ -89,6 +97,7 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 {
 	struct t3_segment *segment = space->segment[packet->segment];
 	uint32_t nak = check_epoch(space, packet);
+	uint32_t tiles;
 	uint64_t where;
 
 	if (nak != T3_NAK_NONE)
@@ -99,16 +108,19 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 	if (packet->row >= segment->rows || !is_whole(packet->col, segment->esize) ||
 	    packet->col > segment->row_bytes || packet->length > segment->row_bytes - packet->col)
 		return T3_NAK_BOUNDS;
-	/* Each tile costs a look-up in the tracker. */
-	t3_fabric_charge(space->dev->fabric,
-			 t3_update_tiles(segment, packet->row, packet->col, packet->length),
-			 packet->length);
+	/* Each tile costs a look-up in the tracker. Its trigger comes before the next packet. */
+	tiles = t3_update_tiles(segment, packet->row, packet->col, packet->length);
+	if (is_burst(packet) && tiles > 1)
+		return T3_NAK_BOUNDS;
+	t3_fabric_charge(space->dev->fabric, tiles, packet->length);
 	if (t3_poison_in_run(segment, packet->row, packet->col, packet->length, &where)) {
-		t3_poison_fault(space, segment, T3_NONE32, where, packet->src_rank);
+		if (!is_burst(packet))
+			t3_poison_fault(space, segment, T3_NONE32, where, packet->src_rank);
 		return T3_NAK_POISON;
 	}
 	if (!t3_update_fits(segment, packet->row, packet->col, packet->length))
 		return T3_NAK_OVERSHOOT;
+	t3_tracker_again(space->dev, t3_burst_packets(packet->length) - 1);
 	t3_update_run(segment, packet->row, packet->col, payload, packet->length);
 	return T3_NAK_NONE;
 }
@@ -160,7 +172,7 @@ uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
 		return t3_key_claimed(link, packet);
 	if (packet->dst_space >= T3_MAX_SPACES ||
 	    !t3_space_live(&t3_spaces(dev)->space[packet->dst_space])) {
-		if (packet->type == T3_PKT_UPDATE)
+		if (packet->type == T3_PKT_UPDATE && !is_burst(packet))
 			dev->counter[T3_COUNTER_DROPPED]++;
 		return T3_NAK_NO_SPACE;
 	}

@@ -95,7 +95,7 @@ static bool link_has_state(const struct t3_link *link, const struct t3_space *sp
 {
 	uint64_t seq;
 
-	for (seq = link->una; seq < link->next; seq++) {
+	for (seq = link->una; seq < link->next; seq = t3_link_after(link, seq)) {
 		const struct t3_slot *slot = &link->slot[seq % T3_LINK_SLOTS];
 
 		if (!slot->answered && is_about(space, import, &slot->packet) &&
@@ -139,24 +139,28 @@ static uint32_t send_control(struct t3_link *link, struct t3_ctl *ctl)
 	return sizeof(ctl->packet);
 }
 
-static void serve(struct t3_link *link, uint32_t client)
+/* Returns how many packets it has sent, or 1. */
+static uint32_t serve(struct t3_link *link, uint32_t client)
 {
 	struct t3_ctl *ctl = link->turn[client].ctl_head;
+	uint32_t free = t3_link_free_slots(link), sent;
 	uint32_t bytes = ctl ? send_control(link, ctl) : t3_block_serve(link, client);
 
 	t3_share_serve(&link->share, client, bytes);
+	sent = free - t3_link_free_slots(link);
+	return sent ? sent : 1;
 }
 
 void t3_pump_fire(struct t3_link *link)
 {
 	uint32_t batch, client;
 
-	for (batch = 0; batch < T3_PUMP_BATCH; batch++) {
+	for (batch = 0; batch < T3_PUMP_BATCH;) {
 		client = t3_turn_next(link);
 		if (client == T3_NONE32 ||
 		    t3_link_free_slots(link) <= T3_LINK_RESERVE + link->wanted)
 			break; /* nothing waits, or the next response calls t3_pump_kick() */
-		serve(link, client);
+		batch += serve(link, client);
 	}
 	if (batch < T3_PUMP_BATCH) {
 		credit(link);
@@ -206,7 +210,7 @@ void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint
 
 	if (space->state == T3_SPACE_FREE || packet->src_generation != t3_space_generation(space))
 		return;
-	space->in_flight--;
+	space->in_flight -= t3_burst_packets(packet->length);
 	if (packet->type == T3_PKT_CLAIM)
 		t3_key_answered(space, packet, status);
 	else if (status != T3_NAK_NONE && matters)

@@ -114,6 +114,8 @@ enum t3_track { T3_TRACK_OVERSHOOT = -1, T3_TRACK_COUNTED, T3_TRACK_DONE };
 /* The tile's record, cleared for this epoch if that has not been done yet. */
 struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t tile);
 bool t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways);
+/* Uses of an entry that are counted and age others, before another one: a burst is one update. */
+void t3_tracker_again(struct t3_dev *dev, uint32_t times);
 /* OVERSHOOT: nothing was counted. */
 enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
 			     uint64_t expected);

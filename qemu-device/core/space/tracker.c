@@ -155,6 +155,12 @@ static void finish(struct t3_dev *dev, struct t3_entry *entry)
 	free_entry(dev, entry);
 }
 
+void t3_tracker_again(struct t3_dev *dev, uint32_t times)
+{
+	dev->counter[T3_COUNTER_TRACKER_HIT] += times;
+	t3_spaces(dev)->tracker.clock += times * T3_AGE_STEP;
+}
+
 enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
 			     uint64_t expected)
 {

@@ -12,7 +12,7 @@
 #include "space/space_private.h"
 
 /* All counters are saved: another number of them is another version. */
-#define T3_STATE_VERSION   (7u << 16 | T3_COUNTER_COUNT)
+#define T3_STATE_VERSION   (8u << 16 | T3_COUNTER_COUNT)
 #define T3_STATE_MAGIC_DEV 0x56443354u /* "T3DV" */
 #define T3_STATE_MAGIC_FAB 0x42463354u /* "T3FB" */
 #define T3_STATE_END	   0x444e4533u /* "3END" */
@@ -30,7 +30,7 @@ T3_STATE_SIZE(t3_share, 2064);
 T3_STATE_SIZE(t3_ctl, 88);
 T3_STATE_SIZE(t3_link_injection, 88);
 T3_STATE_SIZE(t3_rank_injection, 280);
-T3_STATE_SIZE(t3_slot, 1104);
+T3_STATE_SIZE(t3_slot, 80);
 T3_STATE_SIZE(t3_response, 24);
 T3_STATE_SIZE(
 	t3_link,

@@ -49,9 +49,31 @@ static const char *check_slot(const struct t3_link *link, uint64_t seq)
 	    packet->src_space >= T3_MAX_SPACES ||
 	    (packet->type != T3_PKT_CLAIM && packet->src_segment >= T3_SPACE_SEGMENTS))
 		return "a packet's source is out of range";
+	if (slot->packets > 1 &&
+	    (packet->type != T3_PKT_UPDATE || link->remote || t3_link_any_injected(link)))
+		return "a link has a burst, and its packets travel alone";
 	if (slot->answered && (seq >= arrived(link) || seq == link->una))
 		return "a packet is answered, but has not arrived or is the oldest unanswered one";
 	return NULL;
+}
+
+/* Does the packet begin a slot, or is it the next one to be sent? */
+static bool is_first(const struct t3_link *link, uint64_t packet)
+{
+	uint64_t seq;
+
+	for (seq = link->una; seq < packet && seq < link->next; seq = t3_link_after(link, seq))
+		;
+	return seq == packet;
+}
+
+/* Of a packet that has its slot still. */
+static bool is_in_burst(const struct t3_link *link, const struct t3_response *response)
+{
+	uint64_t seq = link->una + (uint32_t)(response->sequence - (uint32_t)link->una);
+
+	return response->incarnation == link->incarnation && seq < link->next &&
+	       !is_first(link, seq);
 }
 
 static const char *check_responses(const struct t3_link *link)
@@ -66,6 +88,8 @@ static const char *check_responses(const struct t3_link *link)
 		    (response->incarnation != link->incarnation ||
 		     (int32_t)(response->sequence - (uint32_t)arrived(link)) >= 0))
 			return "a response is for a packet that has not arrived";
+		if (is_in_burst(link, response))
+			return "a response is for a part of a burst";
 	}
 	return NULL;
 }
@@ -98,8 +122,10 @@ static const char *check_link(const struct t3_link *link)
 	const char *broken = check_sequence(link);
 	uint64_t seq;
 
-	for (seq = link->una; !broken && seq < link->next; seq++)
+	for (seq = link->una; !broken && seq < link->next; seq = t3_link_after(link, seq))
 		broken = check_slot(link, seq);
+	if (!broken && (!is_first(link, link->deliver) || !is_first(link, arrived(link))))
+		broken = "a burst has arrived in part";
 	if (!broken)
 		broken = check_responses(link);
 	if (!broken)
@@ -130,11 +156,12 @@ static uint32_t sent_by(const struct t3_link *link, const struct t3_space *space
 	uint32_t count = 0;
 	uint64_t seq;
 
-	for (seq = link->una; seq < link->next; seq++) {
+	for (seq = link->una; seq < link->next; seq = t3_link_after(link, seq)) {
 		const struct t3_slot *slot = slot_of(link, seq);
 
-		count += !slot->answered && slot->packet.src_space == space->id &&
-			 slot->packet.src_generation == t3_space_generation(space);
+		if (!slot->answered && slot->packet.src_space == space->id &&
+		    slot->packet.src_generation == t3_space_generation(space))
+			count += slot->packets;
 	}
 	return count;
 }

@@ -83,6 +83,18 @@ static void visit_rank_injection(struct t3_stream *s, struct t3_fabric *fabric, 
 		visit_range(s, injected, i);
 }
 
+/* Has a loaded packet, or a burst, the slots for its payload? */
+static bool fits(const struct t3_link *link, uint64_t seq)
+{
+	const struct t3_slot *slot = &link->slot[seq % T3_LINK_SLOTS];
+
+	return slot->packets && slot->packets <= T3_LINK_BURST &&
+	       slot->packets <= link->next - seq &&
+	       slot->packets <= T3_LINK_SLOTS - seq % T3_LINK_SLOTS &&
+	       slot->packet.length <= slot->packets * T3_PACKET_PAYLOAD &&
+	       t3_burst_packets(slot->packet.length) == slot->packets;
+}
+
 static void visit_slots(struct t3_stream *s, struct t3_link *link)
 {
 	uint64_t seq;
@@ -91,15 +103,16 @@ static void visit_slots(struct t3_stream *s, struct t3_link *link)
 	    !t3_stream_rule(s, link->una <= link->next && link->next - link->una <= T3_LINK_SLOTS,
 			    "a link holds more packets than slots"))
 		return;
-	for (seq = link->una; seq < link->next && !s->refused; seq++) {
+	for (seq = link->una; seq < link->next && !s->refused; seq = t3_link_after(link, seq)) {
 		struct t3_slot *slot = &link->slot[seq % T3_LINK_SLOTS];
 
+		t3_stream_u32(s, &slot->packets);
 		t3_stream_bytes(s, &slot->packet, sizeof(slot->packet));
 		t3_stream_time(s, &slot->arrival);
 		t3_stream_bool(s, &slot->answered);
-		if (!s->loading || t3_stream_rule(s, slot->packet.length <= T3_PACKET_PAYLOAD,
-						  "a packet is too long"))
-			t3_stream_bytes(s, slot->payload, slot->packet.length);
+		if (!s->loading ||
+		    t3_stream_rule(s, fits(link, seq), "a packet or a burst is too long"))
+			t3_stream_bytes(s, link->payload[seq % T3_LINK_SLOTS], slot->packet.length);
 	}
 }
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bursts. SPEC.md section 6.1. Most of a packet's time is that of its events, its header and its
+ * response. Packets of one row of a tile share these. Only where nothing can befall one of them alone:
+ * both ends are here, and no fault is injected.
+ */
+#include "link/link.h"
+
+uint32_t t3_burst_packets(uint32_t length)
+{
+	return length ? (length + T3_PACKET_PAYLOAD - 1) / T3_PACKET_PAYLOAD : 1;
+}
+
+struct t3_packet t3_burst_packet(const struct t3_packet *burst, uint32_t i)
+{
+	struct t3_packet packet = *burst;
+	uint32_t before = i * T3_PACKET_PAYLOAD, left = burst->length - before;
+
+	packet.sequence += i;
+	packet.col += before;
+	packet.length = left < T3_PACKET_PAYLOAD ? left : T3_PACKET_PAYLOAD;
+	return packet;
+}
+
+static uint32_t min32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+uint32_t t3_burst_room(const struct t3_link *link)
+{
+	uint32_t free = t3_link_free_slots(link), kept = T3_LINK_RESERVE + link->wanted;
+	uint32_t to_last = T3_LINK_SLOTS - (uint32_t)(link->next % T3_LINK_SLOTS);
+
+	if (link->remote || free <= kept || t3_link_any_injected(link))
+		return 1;
+	return min32(T3_LINK_BURST, min32(to_last, free - kept));
+}
+
+void t3_burst_end(struct t3_link *link, uint64_t seq)
+{
+	struct t3_slot first = link->slot[seq % T3_LINK_SLOTS];
+	uint32_t i;
+
+	for (i = 0; i < first.packets; i++) {
+		struct t3_slot *slot = &link->slot[(seq + i) % T3_LINK_SLOTS];
+
+		*slot = first;
+		slot->packet = t3_burst_packet(&first.packet, i);
+		slot->packets = 1;
+	}
+}
+
+/* How many packets a response is for. */
+static uint32_t answers(const struct t3_link *link, const struct t3_response *response)
+{
+	uint64_t seq = link->una + (uint32_t)(response->sequence - (uint32_t)link->una);
+
+	if (response->incarnation != link->incarnation || seq >= link->next)
+		return 1;
+	return link->slot[seq % T3_LINK_SLOTS].packets;
+}
+
+/* As a list that is full loses a response, so may this, and the sender repeats the packet. */
+static void part_responses(struct t3_link *link)
+{
+	struct t3_response all[T3_LINK_RESPONSES];
+	uint32_t count = 0, i, k;
+
+	for (i = 0; i < link->resp_count; i++) {
+		struct t3_response response =
+			link->response[(link->resp_head + i) % T3_LINK_RESPONSES];
+		uint32_t packets = answers(link, &response);
+
+		for (k = 0; k < packets && count < T3_LINK_RESPONSES; k++) {
+			all[count++] = response;
+			response.sequence++;
+		}
+	}
+	memcpy(link->response, all, count * sizeof(all[0]));
+	link->resp_head = 0;
+	link->resp_count = count;
+}
+
+void t3_burst_end_all(struct t3_link *link)
+{
+	uint64_t seq, after;
+
+	part_responses(link);
+	for (seq = link->una; seq < link->next; seq = after) {
+		after = t3_link_after(link, seq);
+		t3_burst_end(link, seq);
+	}
+}
