@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bursts. SPEC.md section 6.1. Most of a packet's time is that of its events, its header and its
- * response. Packets of one row of a tile share these. Only where nothing can befall one of them alone:
- * both ends are here, and no fault is injected.
+ * response. Packets of one row of a tile share these, where nothing can befall one of them alone: both
+ * ends are here, and no fault is injected.
  */
 #include "link/link.h"
 
