@@ -71,11 +71,16 @@ static void pass(struct t3_link *link, uint64_t seq, bool corrupt)
 		pass_each(link, seq);
 }
 
-/* One packet reaches the target. Injected faults may drop, corrupt or duplicate it. */
+/*
+ * A packet or a burst reaches the target. Injected faults may drop, corrupt or duplicate it. A burst
+ * costs as many events as its packets and their responses: an access runs no more of them.
+ */
 static void arrive(struct t3_link *link, uint64_t seq)
 {
+	uint32_t more = slot_of(link, seq)->packets - 1;
 	bool lost, corrupt, twice;
 
+	t3_clock_charge(&link->fabric->clock, 0, 2 * more * T3_EVENT_WORK);
 	if (link->injected.down) {
 		t3_link_accident(link, T3_INJECT_LINK_DOWN, seq);
 		return;
