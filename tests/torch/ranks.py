@@ -106,3 +106,19 @@ class Ranks:
         statuses = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in self.pids]
         self.pids = []
         return statuses
+
+
+def apart(function, *arguments):
+    """function(*arguments) in a process of its own.
+
+    torch 2.6 refuses a backward pass in a process that is forked after one.
+    """
+    one = Ranks(".", 1)
+    try:
+        return one.run(without_place, function, *arguments)[0]
+    finally:
+        one.end()
+
+
+def without_place(_rank, _ranks, _directory, function, *arguments):
+    return function(*arguments)

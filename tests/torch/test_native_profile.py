@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 import torch
+from ranks import apart
 
 import t3.torch
 from t3.torch import adapter, recording
@@ -75,10 +76,14 @@ def test_sim_knows_each_type_of_torch(sim):
     assert len(found) == len({"float16", "bfloat16", "float32", "float64"} & types)
 
 
-def test_a_recorded_step_has_a_time(sim, tmp_path):
-    path = tmp_path / "own.json"
+def one_layer(path):
     with t3.torch.profile(path):
         torch.nn.Linear(64, 32)(torch.ones(16, 64)).sum().backward()
+
+
+def test_a_recorded_step_has_a_time(sim, tmp_path):
+    path = tmp_path / "own.json"
+    apart(one_layer, path)
     found = sim(None, path)["step"]
     assert [(one["m"], one["n"], one["k"]) for one in found["operations"] if "m" in one] == [
         (16, 32, 64), (32, 64, 16)]
