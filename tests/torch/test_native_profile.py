@@ -45,7 +45,8 @@ def names():
     found = re.findall(r'submit\(\s*"(\w+)"', source)
     assert len(found) > 12, found
     return sorted({*found, "send", "recv", "matmul_all_reduce", "matmul_reduce_scatter",
-                   *(name for name, _ in recording.OF_TORCH.values())})
+                   *(name for name, _ in (*recording.OF_TORCH.values(),
+                                          *recording.OF_FUNCTIONS.values()))})
 
 
 def test_sim_knows_each_collective_by_its_name(sim):

@@ -50,6 +50,19 @@ OF_TORCH = {"allreduce_": ("all_reduce", 0), "allreduce_coalesced_": ("all_reduc
             "gather_": ("gather", 1), "scatter_": ("scatter", 0), "alltoall_": ("all_to_all", 1),
             "alltoall_base_": ("all_to_all_single", 1), "barrier": ("barrier", None),
             "send": ("send", 0), "recv_": ("recv", 0), "recv_any_source_": ("recv", 0)}
+# Functional operators: the name in t3.torch.counts(), and the place of the group's size, if any.
+# Until torch 2.2 they are c10d_functional's, and it is the last argument of each.
+OF_FUNCTIONS = {
+    "all_reduce": ("all_reduce", None), "all_reduce_": ("all_reduce", None),
+    "all_reduce_coalesced": ("all_reduce_coalesced", None),
+    "all_reduce_coalesced_": ("all_reduce_coalesced", None),
+    "all_gather_into_tensor": ("all_gather_into_tensor", 1),
+    "all_gather_into_tensor_out": ("all_gather_into_tensor", 1),
+    "all_gather_into_tensor_coalesced": ("all_gather_into_tensor_coalesced", 1),
+    "reduce_scatter_tensor": ("reduce_scatter_tensor", 2),
+    "reduce_scatter_tensor_coalesced": ("reduce_scatter_tensor_coalesced", 2),
+    "all_to_all_single": ("all_to_all_single", None), "broadcast": ("broadcast", None),
+    "broadcast_": ("broadcast", None)}
 # Each rank sends this to all, and the whole is what all send.
 OF_PARTS = ("all_gather", "gather", "scatter")
 SUMS = ("all_reduce", "reduce_scatter_tensor")  # that a product may go into as one tensor

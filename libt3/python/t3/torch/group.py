@@ -115,7 +115,7 @@ class Group:
             self._lane.add(job)
         except Aborted as error:
             raise self._explain(name, error) from None
-        return Work(job, self._lane)
+        return Work(job, self._lane, len(result) if name.endswith("_coalesced") else 1)
 
     def _run(self, name: str, call: Callable[[Collectives], Any], in_rank_order: bool) -> None:
         if self._failure:

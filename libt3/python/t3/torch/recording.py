@@ -13,14 +13,15 @@ import json
 import os
 import sys
 import threading
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
 import torch
 import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from t3.workload import (LOOKUPS, MAX_OPERATIONS, OF_PARTS, OF_TORCH, OTHER_ARITHMETIC,
-                         OVERWRITING, PRODUCTS, SUMS, WITHOUT_BYTES, Operations, write)
+from t3.workload import (LOOKUPS, MAX_OPERATIONS, OF_FUNCTIONS, OF_PARTS, OF_TORCH,
+                         OTHER_ARITHMETIC, OVERWRITING, PRODUCTS, SUMS, WITHOUT_BYTES, Operations,
+                         write)
 
 _lock = threading.Lock()
 _active: Recording | None = None
@@ -35,6 +36,7 @@ class Recording(TorchDispatchMode):
         self._operations = Operations(MAX_OPERATIONS)
         self._products: dict[int, tuple[torch.Size, torch.dtype, str]] = {}  # by their memory
         self._collectives = 0
+        self._thread = threading.get_ident()
 
     # --- what groups and layers say
 
@@ -78,14 +80,22 @@ class Recording(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if is_hidden() or _active is not self:
+        if is_hidden() or _active is not self or threading.get_ident() != self._thread:
+            return func(*args, **kwargs)  # gloo's threads have the mode of their caller in torch 2
+        if any(is_wrapper(kind) for kind in types):
+            return NotImplemented  # what it does with the tensors inside comes here
+        if is_fake(types):
             return func(*args, **kwargs)
         if is_composite(func):  # in inference mode nobody has taken it apart yet
             with self:
                 return func.decompose(*args, **kwargs)
-        if func.namespace.endswith(("c10d", "c10d_functional")):
+        if func.namespace.endswith("c10d_functional"):
+            return self._of_functions(func, args, kwargs)
+        if func.namespace.endswith("c10d"):
             return self._of_torch(func, args, kwargs)
         result = func(*args, **kwargs)
+        if is_fake(map(type, tensors_in(result))):
+            return result
         name = func._schema.name.partition("::")[2]
         if is_view(func) or name == "_unsafe_view":
             self._pass_on(args[0], result)
@@ -132,6 +142,20 @@ class Recording(TorchDispatchMode):
         else:
             self.collective(name, self._ranks_of(args),
                             [] if place is None else tensors_in(args[place]))
+        return result
+
+    def _of_functions(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """A collective whose result is another tensor, as DTensor has them, of any backend."""
+        with hidden():  # a group of ours would name the copy that torch has made
+            result = func(*args, **kwargs)
+        short = func._schema.name.partition("::")[2]
+        if short in OF_FUNCTIONS:
+            given = named(func, args, kwargs)
+            ranks = given.get("group_size") or size_of_group(given["group_name"])
+            self.collective(OF_FUNCTIONS[short][0], ranks, tensors_in(next(iter(given.values()))))
+        elif short != "wait_tensor":
+            self._add({"left_out": {"name": f"{func.namespace}.{short}"}})
+        self._forget(tensors_in(result))
         return result
 
     def _ranks_of(self, args: Any) -> int:
@@ -250,6 +274,17 @@ def is_view(func: Any) -> bool:
     return any(info is not None and not info.is_write for info in infos)
 
 
+@functools.lru_cache(maxsize=None)
+def is_wrapper(kind: type) -> bool:
+    """Whether its tensors hold others, with which they do everything. torch 1.13 has none."""
+    return hasattr(kind, "__tensor_flatten__")
+
+
+def is_fake(kinds: Iterable[type]) -> bool:
+    """Whether a call only asks for shapes, as DTensor does before it computes."""
+    return any(kind.__name__ == "FakeTensor" for kind in kinds)
+
+
 def current_pass() -> str:
     """By the functions that have called: backward, optimizer, or else forward."""
     frame = sys._getframe(1)
@@ -273,6 +308,15 @@ def calling_group() -> Any:
             return group if hasattr(group, "size") else dist.distributed_c10d._get_default_group()
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def named(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by their names, in their order."""
+    return {**{one.name: value for one, value in zip(func._schema.arguments, args)}, **kwargs}
+
+
+def size_of_group(name: str) -> int:
+    return int(dist.distributed_c10d._resolve_process_group(name).size())
 
 
 def groups() -> list[Any]:

@@ -175,6 +175,8 @@ def serve(lane: weakref.ref[Lane], coming: threading.Semaphore) -> None:
 
 _kept: dict[int, Work] = {}
 KEPT_MAX = 1000  # a program that asks for no outcome keeps no more
+SHARED_MAX = 64
+_shared: dict[int, Work] = {}
 
 
 def keep(work: Work) -> None:
@@ -187,13 +189,13 @@ def keep(work: Work) -> None:
 class Work(dist._Work):
     """What an asynchronous collective returns.
 
-    torch 1.13 drops the Python object that its C++ still waits for. So it is kept until somebody
-    has asked for the outcome.
+    torch drops the Python object that its C++ still waits for. So it is kept until somebody has
+    asked for the outcome. Of a functional collective of several tensors each one asks.
     """
 
-    def __init__(self, job: Job, lane: Lane | None) -> None:
+    def __init__(self, job: Job, lane: Lane | None, waits: int = 1) -> None:
         super().__init__()
-        self._job, self._lane = job, lane
+        self._job, self._lane, self._waits = job, lane, waits
         keep(self)
 
     @property
@@ -218,7 +220,7 @@ class Work(dist._Work):
 
     def wait(self, timeout: Any = datetime.timedelta(0)) -> bool:
         """Wait, and raise the collective's error. A timeout above 0 ends this wait alone."""
-        _kept.pop(id(self), None)
+        self._release()
         seconds = seconds_of(timeout)
         if seconds is not None:
             self._go_on()
@@ -232,6 +234,16 @@ class Work(dist._Work):
         if self._job.error is not None:
             raise self._job.error
         return True
+
+    def _release(self) -> None:
+        """A program may wait once and leave it: so the last ones alone are kept for more waits."""
+        _kept.pop(id(self), None)
+        _shared.pop(id(self), None)
+        self._waits -= 1
+        if self._waits > 0:
+            _shared[id(self)] = self
+            if len(_shared) > SHARED_MAX:
+                _shared.pop(next(iter(_shared)), None)
 
     def _wait_until_done(self, seconds: float | None) -> bool:
         """In slices, as a signal's handler runs between two of them."""

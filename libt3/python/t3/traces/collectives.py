@@ -9,23 +9,10 @@ from typing import Any, Iterator
 from t3.traces.calls import BACKEND, COMMS, FUNCTIONAL, Call, Tree
 from t3.traces.files import TraceError, read, shown
 from t3.traces.tensors import BYTES, SCALARS, Tensor, scalars_in, tensors_in
-from t3.workload import MAX_RANKS, OF_PARTS, OF_TORCH
+from t3.workload import MAX_RANKS, OF_FUNCTIONS, OF_PARTS, OF_TORCH
 
 INIT = "process_group:init"  # a node that has the groups
 
-# Functional operators: the name in t3.torch.counts(), and the place of the group's size, if any.
-# Until torch 2.2 they are c10d_functional's, and it is the last argument of each.
-OF_FUNCTIONS = {
-    "all_reduce": ("all_reduce", None), "all_reduce_": ("all_reduce", None),
-    "all_reduce_coalesced": ("all_reduce_coalesced", None),
-    "all_reduce_coalesced_": ("all_reduce_coalesced", None),
-    "all_gather_into_tensor": ("all_gather_into_tensor", 1),
-    "all_gather_into_tensor_out": ("all_gather_into_tensor", 1),
-    "all_gather_into_tensor_coalesced": ("all_gather_into_tensor_coalesced", 1),
-    "reduce_scatter_tensor": ("reduce_scatter_tensor", 2),
-    "reduce_scatter_tensor_coalesced": ("reduce_scatter_tensor_coalesced", 2),
-    "all_to_all_single": ("all_to_all_single", None), "broadcast": ("broadcast", None),
-    "broadcast_": ("broadcast", None)}
 # The names that libraries and their records have, without underscores.
 OF_LIBRARIES = {
     "allreduce": "all_reduce", "allreducecoalesced": "all_reduce_coalesced",
