@@ -23,7 +23,7 @@ if not dist.is_available():
     raise ImportError(f"t3.torch needs torch.distributed, which this torch {torch.__version__} is "
                       "built without")
 
-from t3.torch import launcher, versions
+from t3.torch import launcher, symm_mem, versions
 from t3.torch.adapter import ProcessGroup
 from t3.torch.counts import counts, reset_counts
 from t3.torch.errors import CollectiveError
@@ -71,3 +71,4 @@ def register() -> None:
 versions.check(torch.__version__)
 launcher.complete(os.environ)
 register()
+symm_mem.register()

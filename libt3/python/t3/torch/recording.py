@@ -93,6 +93,8 @@ class Recording(TorchDispatchMode):
             return self._of_functions(func, args, kwargs)
         if func.namespace.endswith("c10d"):
             return self._of_torch(func, args, kwargs)
+        if func.namespace == "symm_mem":
+            return self._of_fused(func, args, kwargs)
         result = func(*args, **kwargs)
         if is_fake(map(type, tensors_in(result))):
             return result
@@ -154,6 +156,27 @@ class Recording(TorchDispatchMode):
             ranks = given.get("group_size") or size_of_group(given["group_name"])
             self.collective(OF_FUNCTIONS[short][0], ranks, tensors_in(next(iter(given.values()))))
         elif short != "wait_tensor":
+            self._add({"left_out": {"name": f"{func.namespace}.{short}"}})
+        self._forget(tensors_in(result))
+        return result
+
+    def _of_fused(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """A product and a collective in one, see symm_mem.py; on meta torch has its shapes."""
+        with hidden():
+            result = func(*args, **kwargs)
+        short, given = func._schema.name.partition("::")[2], named(func, args, kwargs)
+        if short == "fused_matmul_reduce_scatter":
+            left = given["A"]
+            self.summed_product("matmul_reduce_scatter", size_of_group(given["group_name"]),
+                                left.reshape(-1, left.shape[-1]), given["B"], left.dtype)
+        elif short == "fused_all_gather_matmul":
+            self.collective("all_gather_into_tensor", size_of_group(given["group_name"]),
+                            [given["A"]])
+            for right, made in zip(given["Bs"], result[1]):
+                rows = made.numel() // max(1, right.shape[1])
+                self.product(right.new_empty((rows, right.shape[0]), device="meta"), right,
+                             right.dtype)
+        else:
             self._add({"left_out": {"name": f"{func.namespace}.{short}"}})
         self._forget(tensors_in(result))
         return result
