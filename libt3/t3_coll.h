@@ -218,6 +218,35 @@ T3_API int t3_plan_create(struct t3_comm *comm, const struct t3_plan_desc *desc,
  */
 T3_API int t3_plan_create_all(struct t3_comm *const *comms, uint32_t ranks,
 			      const struct t3_plan_desc *desc, struct t3_plan **plans);
+
+/*
+ * The lengths of an ALL_TO_ALL, as one rank says them. Each array has an entry for each rank, in
+ * elements: of a matrix whole rows. 0 is allowed. An entry, and the sum of an array, is at most
+ * 2^40.
+ */
+struct t3_plan_lengths {
+	const uint64_t *send;	 /* for each rank */
+	const uint64_t *receive; /* from each rank */
+};
+
+/*
+ * Make an ALL_TO_ALL with a length for each pair of ranks, as MPI_Alltoallv() has it. The whole of a
+ * rank is what it sends: chunk c, for rank c, has send[c] elements. The result has receive[0]
+ * elements of rank 0, receive[1] of rank 1 and so on, without gaps. desc->count is 0. The arrays are
+ * read in the call alone. Each rank gives its own ones; of any two ranks the one's send is the
+ * other's receive. A tile is sent as soon as it was put. All else is as for t3_plan_create().
+ * Errors: also -EINVAL: lengths is NULL, or a length is not whole rows, or not the same at the two
+ * ranks; t3_comm_error() names both and what each says. -EFBIG: a length above the limit; above 16
+ * MiB, of an array; on a RING of more than 10 ranks, too many pairs with data for the 64 segments of
+ * a rank. -EPROTO: also a rank that calls t3_plan_create() instead.
+ */
+T3_API int t3_plan_create_uneven(struct t3_comm *comm, const struct t3_plan_desc *desc,
+				 const struct t3_plan_lengths *lengths, int64_t deadline_ns,
+				 struct t3_plan **plan);
+/* The same for all ranks of t3_comm_create_local() in one thread. lengths[i] is that of rank i. */
+T3_API int t3_plan_create_all_uneven(struct t3_comm *const *comms, uint32_t ranks,
+				     const struct t3_plan_desc *desc,
+				     const struct t3_plan_lengths *lengths, struct t3_plan **plans);
 /*
  * Destroy a plan, before its communicator. Ranks whose last epoch is not complete get an error if
  * they still need this one. NULL is allowed.

@@ -9,7 +9,7 @@
 #include "device/device.h"
 #include "t3_coll.h"
 
-#define COMM_MESSAGE_BYTES 256u /* at most, of t3_comm_post() */
+#define COMM_MESSAGE_BYTES 768u /* at most, of t3_comm_post() */
 
 /* Callbacks of a user that keeps data in a communicator until it is destroyed. */
 struct comm_keep_ops {

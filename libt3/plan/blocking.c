@@ -27,13 +27,12 @@ bool t3_plan_owes(const struct t3_plan *plan, uint32_t rank, uint32_t chunk, uin
 {
 	const struct plan_rank_state *line = &plan->shared->rank[rank];
 	uint32_t at = t3_plan_epoch_of(plan, rank);
-	uint64_t first, count;
+	uint64_t count = t3_layout_input(&plan->layout, rank, chunk);
 
 	if (!gives(plan, rank, chunk) || at > epoch)
 		return false;
 	if (at < epoch)
 		return true;
-	t3_layout_chunk(&plan->layout, chunk, &first, &count);
 	return atomic_load_explicit(&line->put[chunk], memory_order_relaxed) < count &&
 	       !atomic_load_explicit(&line->viewed, memory_order_relaxed);
 }

@@ -142,10 +142,9 @@ static void add_unarmed(struct t3_plan *plan, uint32_t rank)
 /* Find the first rank of this node that has not put its part of a chunk. */
 static bool add_laggard(struct t3_plan *plan, uint32_t chunk)
 {
-	uint64_t first, count, put;
+	uint64_t put;
 	uint32_t r;
 
-	t3_layout_chunk(&plan->layout, chunk, &first, &count);
 	for (r = 0; r < plan->comm->ranks; r++) {
 		if (!t3_plan_owes(plan, r, chunk, plan->epoch))
 			continue;
@@ -157,7 +156,7 @@ static bool add_laggard(struct t3_plan *plan, uint32_t chunk)
 		add(plan, "; ");
 		add_rank(plan, r);
 		add(plan, " has put %llu of %llu elements of chunk %u", (unsigned long long)put,
-		    (unsigned long long)count, chunk);
+		    (unsigned long long)t3_layout_input(&plan->layout, r, chunk), chunk);
 		add_behind(plan, r);
 		return true;
 	}

@@ -124,23 +124,76 @@ int t3_layout_check(const struct t3_plan_desc *desc, uint32_t ranks, const char 
 	return *why ? -EFBIG : 0;
 }
 
+int t3_layout_check_uneven(const struct t3_plan_desc *desc, uint32_t ranks, const char **why)
+{
+	struct t3_plan_desc one_row = *desc;
+
+	*why = NULL;
+	if (desc->collective != T3_ALL_TO_ALL)
+		*why = "the collective of a plan with lengths is all-to-all";
+	else if (desc->count)
+		*why = "count is 0 in a plan with lengths, which say it";
+	if (*why)
+		return -EINVAL;
+	one_row.count = desc->columns ? desc->columns : 1;
+	return t3_layout_check(&one_row, ranks, why);
+}
+
+uint64_t t3_layout_input(const struct t3_layout *l, uint32_t rank, uint32_t chunk)
+{
+	uint64_t first, count;
+
+	if (l->lengths)
+		return l->lengths->send[rank][chunk];
+	t3_layout_chunk(l, chunk, &first, &count);
+	return count;
+}
+
 void t3_layout_chunk(const struct t3_layout *l, uint32_t chunk, uint64_t *first, uint64_t *count)
 {
 	uint64_t each = l->units / l->chunks, more = l->units % l->chunks;
+	uint32_t c;
 
+	if (l->lengths) {
+		for (*first = 0, c = 0; c < chunk; c++)
+			*first += l->lengths->send[l->rank][c];
+		*count = l->lengths->send[l->rank][chunk];
+		return;
+	}
 	*first = (each * chunk + (chunk < more ? chunk : more)) * l->columns;
 	*count = (each + (chunk < more)) * l->columns;
 }
 
-static uint64_t largest_chunk(const struct t3_layout *l)
+static uint64_t longest_length(const struct t3_layout *l)
 {
-	return (l->units / l->chunks + !!(l->units % l->chunks)) * l->columns * l->element;
+	uint64_t longest = 0;
+	uint32_t r, c;
+
+	for (r = 0; r < l->ranks; r++)
+		for (c = 0; c < l->ranks; c++)
+			if (l->lengths->send[r][c] > longest)
+				longest = l->lengths->send[r][c];
+	return longest;
+}
+
+/* Set the sizes of this rank's input, and of the longest chunk. */
+static void measure(const struct t3_plan_desc *d, struct t3_layout *l)
+{
+	uint32_t c;
+
+	l->units = d->count / l->columns;
+	l->longest = (l->units / l->chunks + !!(l->units % l->chunks)) * l->columns;
+	if (!l->lengths)
+		return;
+	l->longest = longest_length(l);
+	for (c = 0; c < l->ranks; c++)
+		l->units += l->lengths->send[l->rank][c] / l->columns;
 }
 
 /* Bytes of a default tile. */
 static uint32_t usual_tile(const struct t3_layout *l)
 {
-	uint64_t bytes = largest_chunk(l) / TILES & ~UINT64_C(7);
+	uint64_t bytes = l->longest * l->element / TILES & ~UINT64_C(7);
 	uint32_t most = l->widens ? DRM_T3_WIDE_BYTES_MAX : TILE_MAX;
 
 	if (bytes < TILE_LEAST)
@@ -167,7 +220,7 @@ static void cut_array(struct t3_layout *l)
 
 	l->tile_rows = 1;
 	l->parts = 1;
-	if (largest_chunk(l) <= ROW_MAX)
+	if (l->longest * l->element <= ROW_MAX)
 		return;
 	l->parts = 2;
 	while (unit % 8)
@@ -181,8 +234,8 @@ void t3_layout_cut(const struct t3_plan_desc *d, uint32_t chunks, struct t3_layo
 
 	l->element = t3_dtype_bytes(d->dtype);
 	l->columns = d->columns ? d->columns : 1;
-	l->units = d->count / l->columns;
 	l->chunks = chunks;
+	measure(d, l);
 	l->widens = d->flags & T3_PLAN_WIDEN;
 	l->tile_row_bytes = d->tile_columns ? d->tile_columns * l->element : usual_row(l, rows);
 	if (!d->columns) {

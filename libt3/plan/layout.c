@@ -160,7 +160,7 @@ static int make_segments(struct maker *m)
 	case T3_ALL_REDUCE:
 		return all_reduce(m);
 	case T3_ALL_TO_ALL:
-		return t3_plan_exchange(m);
+		return m->out->lengths ? t3_plan_exchange_uneven(m) : t3_plan_exchange(m);
 	default:
 		return broadcast(m);
 	}
@@ -177,6 +177,8 @@ static uint32_t blocks(const struct maker *m)
 	case T3_ALL_REDUCE:
 		return 2 * m->ranks;
 	case T3_ALL_TO_ALL:
+		if (m->out->lengths)
+			return 0; /* t3_plan_exchange_uneven() counts */
 		return m->ring ? 2 * m->ranks : m->ranks + 1;
 	default:
 		return m->out->chunks;
@@ -220,6 +222,30 @@ static uint32_t chunks(const struct maker *m)
 	return m->nodes && m->desc->collective == T3_ALL_REDUCE ? m->nodes->each : m->ranks;
 }
 
+/* The desc was checked. */
+static int lay_out(struct maker *m, const struct t3_lengths *lengths, const char **why)
+{
+	struct t3_layout *l = m->out;
+	int ret = 0;
+
+	m->ring = m->desc->algorithm == T3_ALGORITHM_RING;
+	memset(l, 0, sizeof(*l));
+	l->rank = m->rank;
+	l->ranks = m->ranks;
+	l->lengths = lengths;
+	t3_layout_cut(m->desc, chunks(m), l);
+	if (blocks(m) * l->parts > T3_LAYOUT_SEGMENTS)
+		ret = t3_plan_too_big(
+			m, "count makes chunks above 16 MiB, which need two segments each, and "
+			   "there are too many");
+	if (!ret)
+		ret = make_segments(m);
+	if (!ret)
+		make_order(m);
+	*why = m->why;
+	return ret;
+}
+
 int t3_layout_make(const struct t3_plan_desc *desc, uint32_t rank, uint32_t ranks,
 		   const uint8_t *node, struct t3_layout *layout, const char **why)
 {
@@ -238,20 +264,19 @@ int t3_layout_make(const struct t3_plan_desc *desc, uint32_t rank, uint32_t rank
 	}
 	if (ret)
 		return ret;
-	m.ring = desc->algorithm == T3_ALGORITHM_RING;
 	m.chain = desc->flags & T3_PLAN_DETERMINISTIC && t3_plan_rounds(desc);
-	memset(layout, 0, sizeof(*layout));
-	layout->rank = rank;
-	layout->ranks = ranks;
-	t3_layout_cut(desc, chunks(&m), layout);
-	if (blocks(&m) * layout->parts > T3_LAYOUT_SEGMENTS)
-		ret = t3_plan_too_big(
-			&m, "count makes chunks above 16 MiB, which need two segments each, and "
-			    "there are too many");
-	if (!ret)
-		ret = make_segments(&m);
-	if (!ret)
-		make_order(&m);
-	*why = m.why;
-	return ret;
+	return lay_out(&m, NULL, why);
+}
+
+int t3_layout_make_uneven(const struct t3_plan_desc *desc, const struct t3_lengths *lengths,
+			  uint32_t rank, uint32_t ranks, struct t3_layout *layout, const char **why)
+{
+	struct maker m = { .desc = desc, .out = layout, .rank = rank, .ranks = ranks };
+	int ret = t3_layout_check_uneven(desc, ranks, why);
+
+	if (!ret && rank >= ranks) {
+		*why = "the communicator has no such rank";
+		ret = -EINVAL;
+	}
+	return ret ? ret : lay_out(&m, lengths, why);
 }

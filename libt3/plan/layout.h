@@ -33,11 +33,19 @@ struct t3_layout_segment {
 	uint64_t own_first; /* the element of the whole that goes to (own_row, 0) */
 };
 
+/* All lengths of an all-to-all, in elements. */
+struct t3_lengths {
+	uint64_t send[T3_COMM_RANKS_MAX][T3_COMM_RANKS_MAX];	/* of a rank for each rank */
+	uint64_t receive[T3_COMM_RANKS_MAX][T3_COMM_RANKS_MAX]; /* at a rank from each rank */
+};
+
 struct t3_layout {
 	uint32_t rank, ranks;
 	uint32_t element; /* bytes */
 	uint32_t columns; /* elements of a chunk's unit: a row, or 1 for arrays */
 	uint64_t units;
+	const struct t3_lengths *lengths; /* of the pairs of ranks; NULL: as desc.count has it */
+	uint64_t longest;		  /* elements of the longest chunk of all ranks */
 	bool widens;	    /* T3_PLAN_WIDEN */
 	uint32_t chunks;    /* see t3_layout_cut() */
 	uint32_t parts;	    /* segments of a chunk at one place: 1, or 2 for a very long array */
@@ -61,9 +69,20 @@ struct t3_layout {
  */
 int t3_layout_make(const struct t3_plan_desc *desc, uint32_t rank, uint32_t ranks,
 		   const uint8_t *node, struct t3_layout *layout, const char **why);
+/*
+ * The same for an all-to-all with these lengths, which t3_lengths_check() found good. They live as
+ * long as the layout.
+ */
+int t3_layout_make_uneven(const struct t3_plan_desc *desc, const struct t3_lengths *lengths,
+			  uint32_t rank, uint32_t ranks, struct t3_layout *layout,
+			  const char **why);
 /* Check a desc, for any rank. -EINVAL, or -EFBIG as above. */
 int t3_layout_check(const struct t3_plan_desc *desc, uint32_t ranks, const char **why);
-/* Return a chunk's first element and number of elements. */
+/* Check one that comes with lengths. */
+int t3_layout_check_uneven(const struct t3_plan_desc *desc, uint32_t ranks, const char **why);
+/* The number of elements that a rank with input for a chunk has for it. */
+uint64_t t3_layout_input(const struct t3_layout *layout, uint32_t rank, uint32_t chunk);
+/* Return a chunk's first element and number of elements, with lengths those of this rank's. */
 void t3_layout_chunk(const struct t3_layout *layout, uint32_t chunk, uint64_t *first,
 		     uint64_t *count);
 /* The segments of rank `to` that this rank sends to, and with which ops. 0: none. */
@@ -144,9 +163,14 @@ uint64_t t3_plan_place(struct maker *m, uint64_t bytes);
 void t3_plan_place_result(struct maker *m, uint64_t bytes);
 /* Add the segments of a block, none if its chunk is empty. Errors: -EFBIG. */
 int t3_plan_add(struct maker *m, const struct block *b);
+/* Add one of them, with these rows. */
+int t3_plan_add_part(struct maker *m, const struct block *b, uint32_t part,
+		     const struct t3_layout_part *rows);
 
 /* Add all segments of an all-to-all. */
 int t3_plan_exchange(struct maker *m);
+/* And of one with lengths. */
+int t3_plan_exchange_uneven(struct maker *m);
 
 /* Whether the bits of a result depend on the order of the updates. */
 bool t3_plan_rounds(const struct t3_plan_desc *desc);

@@ -74,31 +74,29 @@ static uint32_t kind_of(const struct block *b)
 	return b->remote ? DRM_T3_SEGMENT_REMOTE : DRM_T3_SEGMENT_DMA;
 }
 
-static int add_part(struct maker *m, const struct block *b, uint32_t part)
+int t3_plan_add_part(struct maker *m, const struct block *b, uint32_t part,
+		     const struct t3_layout_part *p)
 {
 	struct t3_layout *l = m->out;
 	struct t3_layout_segment *s = &l->segment[l->count];
-	struct t3_layout_part p;
 	uint64_t tiles;
 
-	if (!t3_layout_part(l, b->chunk, part, &p))
-		return 0;
-	if (p.rows * (b->slots ? b->slots : 1) > UINT32_MAX)
+	if (p->rows * (b->slots ? b->slots : 1) > UINT32_MAX)
 		return t3_plan_too_big(m, "columns and count give a chunk more than 2^32 - 1 rows");
 	memset(s, 0, sizeof(*s));
-	describe(m, b, part, &p, &s->desc);
+	describe(m, b, part, p, &s->desc);
 	s->kind = kind_of(b);
 	s->targets = b->targets;
 	s->chunk = b->chunk;
 	if (b->targets) {
 		s->target_segment = b->target_number * l->parts + part;
-		s->target_row = b->target_slot * (uint32_t)p.rows;
+		s->target_row = b->target_slot * (uint32_t)p->rows;
 		s->target_op = b->target_op;
 	}
 	if (b->own_slot != NO_SLOT) {
-		s->own_row = b->own_slot * (uint32_t)p.rows;
-		s->own_rows = (uint32_t)p.rows;
-		s->own_first = p.first;
+		s->own_row = b->own_slot * (uint32_t)p->rows;
+		s->own_rows = (uint32_t)p->rows;
+		s->own_first = p->first;
 	}
 	if (l->widens && s->desc.updates > 1) {
 		s->widens = true;
@@ -116,10 +114,12 @@ static int add_part(struct maker *m, const struct block *b, uint32_t part)
 
 int t3_plan_add(struct maker *m, const struct block *b)
 {
+	struct t3_layout_part rows;
 	uint32_t part;
 	int ret = 0;
 
 	for (part = 0; part < m->out->parts && !ret; part++)
-		ret = add_part(m, b, part);
+		if (t3_layout_part(m->out, b->chunk, part, &rows))
+			ret = t3_plan_add_part(m, b, part, &rows);
 	return ret;
 }

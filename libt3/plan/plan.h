@@ -39,6 +39,7 @@ struct plan_shared {
 struct t3_plan {
 	struct t3_comm *comm;
 	struct t3_plan_desc desc; /* with the algorithm in use */
+	struct t3_lengths *lengths; /* of all ranks, of a plan with lengths; else NULL */
 	struct t3_layout layout;
 	struct t3_buffer *buffer;
 	struct t3_space *space;
@@ -78,13 +79,27 @@ void t3_plan_say_difference(struct t3_text *text, const struct t3_plan_desc *des
 void t3_plan_say_fields(struct t3_text *text, const char *sentence,
 			const struct t3_plan_desc *desc);
 
-/* Make the layout, after the algorithm was chosen. On failure comm's error says why. */
+/*
+ * Check what a rank says of its lengths, and that each length is the same at source and target. On
+ * failure text says why. -EINVAL, -EFBIG.
+ */
+int t3_lengths_check(const struct t3_plan_desc *desc, const struct t3_lengths *lengths,
+		     uint32_t rank, uint32_t ranks, struct t3_text *text);
+int t3_lengths_compare(const struct t3_lengths *lengths, uint32_t ranks, struct t3_text *text);
+
 /* Whether the algorithm has the links that it needs. -EHOSTUNREACH: t3_comm_error() names one it lacks. */
 int t3_plan_check_links(struct t3_comm *comm, uint32_t algorithm);
+/*
+ * Choose the algorithm and make the layout. With lengths only check the desc and the own ones: the
+ * layout needs those of all ranks. On failure comm's error says why.
+ */
 int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc);
+/* Make the layout of a rank, once the algorithm was chosen and all lengths are known. */
+int t3_plan_lay_out(const struct t3_plan *plan, uint32_t rank, struct t3_layout *layout,
+		    const char **why);
 
 /*
- * The part of the set-up that needs no other rank's answer: a space for which others may get
+ * The part of the set-up that needs no other rank's grant: a space for which others may get
  * grants.
  */
 int t3_plan_make_space(struct t3_plan *plan);

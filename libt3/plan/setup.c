@@ -37,13 +37,20 @@ struct message {
 	};
 };
 
-_Static_assert(sizeof(struct message) <= COMM_MESSAGE_BYTES, "a message of a communicator");
+/* The first message of a plan with lengths. So it is not taken for that of a plan without. */
+struct uneven_message {
+	struct message head;
+	uint64_t send[T3_COMM_RANKS_MAX], receive[T3_COMM_RANKS_MAX]; /* the rank's own lengths */
+};
+
+_Static_assert(sizeof(struct uneven_message) <= COMM_MESSAGE_BYTES, "a message of a communicator");
 
 /* One rank's part of the set-up. */
 struct setup {
 	struct t3_comm *comm;
 	struct t3_plan *plan;	  /* NULL: no memory */
 	struct t3_plan_desc desc; /* as the caller gave it */
+	bool uneven;		  /* a plan with lengths */
 	uint32_t number;
 	int64_t deadline_ns;
 	int shared; /* file of the shared state, at the node's first rank until it was sent; else -1 */
@@ -84,24 +91,40 @@ static void note_own_error(struct setup *s, int error)
 
 /* --------------------------------------------------------------------- messages */
 
+static bool has_lengths(const struct setup *s, uint32_t step)
+{
+	return s->uneven && step == STEP_DESCRIBE;
+}
+
+static size_t message_size(const struct setup *s, uint32_t step)
+{
+	return has_lengths(s, step) ? sizeof(struct uneven_message) : sizeof(struct message);
+}
+
 static int post(struct setup *s, uint32_t step, uint32_t to, const struct plan_grant *grant)
 {
-	struct message message = {
+	struct uneven_message message = { .head = {
 		.magic = MAGIC,
 		.number = s->number,
 		.step = step,
 		.error = s->dead ? s->dead : *own_error(s),
 		.fatal = s->dead != 0,
 		.desc = s->desc,
-	};
+	} };
+	struct message *head = &message.head;
 
-	if (message.error) {
-		snprintf(message.text, sizeof(message.text), "%.175s", s->comm->error);
+	if (head->error) {
+		snprintf(head->text, sizeof(head->text), "%.175s", s->comm->error);
 	} else if (grant->keyed) {
-		message.keyed = 1;
-		message.key = grant->key;
+		head->keyed = 1;
+		head->key = grant->key;
 	}
-	return t3_comm_post(s->comm, to, &message, sizeof(message), grant->fd);
+	if (has_lengths(s, step) && !head->error) {
+		memcpy(message.send, s->plan->lengths->send[s->comm->rank], sizeof(message.send));
+		memcpy(message.receive, s->plan->lengths->receive[s->comm->rank],
+		       sizeof(message.receive));
+	}
+	return t3_comm_post(s->comm, to, &message, message_size(s, step), grant->fd);
 }
 
 /* Tell the failure to all ranks that still expect a message of this one. */
@@ -211,6 +234,14 @@ static int take_grant(struct setup *s, const struct message *m, uint32_t from, i
 	return ret;
 }
 
+static void take_lengths(struct setup *s, const struct uneven_message *m, uint32_t from)
+{
+	if (m->head.error || !s->plan || !s->plan->lengths)
+		return;
+	memcpy(s->plan->lengths->send[from], m->send, sizeof(m->send));
+	memcpy(s->plan->lengths->receive[from], m->receive, sizeof(m->receive));
+}
+
 /*
  * Receive a message and act on it. A failure with its content is this rank's own, which it reports
  * in the next step. A failure with the shared state waits until the first step is over, because the
@@ -219,29 +250,32 @@ static int take_grant(struct setup *s, const struct message *m, uint32_t from, i
 static void take_round(struct setup *s, uint32_t step, uint32_t round)
 {
 	uint32_t from = (s->comm->rank + s->comm->ranks - round) % s->comm->ranks;
-	struct message m;
+	struct uneven_message message;
+	struct message *m = &message.head;
 	int fd = -1, ret;
 
 	if (s->dead)
 		return;
-	ret = t3_comm_take(s->comm, from, &m, sizeof(m), &fd, s->deadline_ns);
+	ret = t3_comm_take(s->comm, from, &message, message_size(s, step), &fd, s->deadline_ns);
 	if (!ret)
-		ret = check_message(s, &m, step, from);
+		ret = check_message(s, m, step, from);
 	if (ret) {
 		give_up(s, ret, step, round + 1);
 		goto close_fd;
 	}
-	m.text[sizeof(m.text) - 1] = '\0';
-	if (m.error && !s->error[from])
-		note_error(s, from, m.error, m.text);
-	if (m.fatal)
-		s->comm->plans_over = m.error;
+	m->text[sizeof(m->text) - 1] = '\0';
+	if (m->error && !s->error[from])
+		note_error(s, from, m->error, m->text);
+	if (m->fatal)
+		s->comm->plans_over = m->error;
 	if (step == STEP_DESCRIBE) {
-		s->descs[from] = m.desc;
+		s->descs[from] = m->desc;
+		if (s->uneven)
+			take_lengths(s, &message, from);
 		if (from == t3_comm_leader(s->comm))
-			s->shared_error = take_shared(s, &m, fd);
+			s->shared_error = take_shared(s, m, fd);
 	} else if (step == STEP_GRANT) {
-		note_own_error(s, take_grant(s, &m, from, fd));
+		note_own_error(s, take_grant(s, m, from, fd));
 	}
 
 close_fd:
@@ -290,6 +324,23 @@ static void work(struct setup *s, uint32_t step)
 	note_own_error(s, ret);
 }
 
+/* The ranks' own checks should have found wrong lengths. These come from other processes. */
+static int compare_lengths(const struct setup *s)
+{
+	char why[T3_COMM_TEXT_SIZE];
+	struct t3_text text = { .at = why, .size = sizeof(why) };
+	uint32_t r;
+	int ret;
+
+	for (r = 0; r < s->comm->ranks; r++) {
+		ret = t3_lengths_check(&s->desc, s->plan->lengths, r, s->comm->ranks, &text);
+		if (ret)
+			return t3_comm_fail(s->comm, ret, "rank %u: %s", r, why);
+	}
+	ret = t3_lengths_compare(s->plan->lengths, s->comm->ranks, &text);
+	return ret ? t3_comm_fail(s->comm, ret, "%s", why) : 0;
+}
+
 /* Compare with rank 0, so that all ranks say the same. */
 static int compare(const struct setup *s)
 {
@@ -305,7 +356,7 @@ static int compare(const struct setup *s)
 		t3_plan_say_difference(&text, &s->descs[0], &s->descs[r]);
 		return -EINVAL;
 	}
-	return 0;
+	return s->uneven ? compare_lengths(s) : 0;
 }
 
 /*
@@ -350,6 +401,29 @@ static int run(struct setup *setups, uint32_t count)
 
 /* ------------------------------------------------------------------------ create */
 
+/* Copy the rank's own lengths. */
+static void begin_lengths(struct setup *s, const struct t3_plan_lengths *lengths)
+{
+	size_t bytes = s->comm->ranks * sizeof(uint64_t);
+	struct t3_lengths *all;
+
+	s->uneven = true;
+	if (!lengths || !lengths->send || !lengths->receive) {
+		note_own_error(s, t3_comm_fail(s->comm, -EINVAL, "no lengths of the plan"));
+		return;
+	}
+	if (!s->plan)
+		return;
+	all = calloc(1, sizeof(*all));
+	s->plan->lengths = all;
+	if (!all) {
+		note_own_error(s, t3_comm_fail(s->comm, -ENOMEM, "no memory for the lengths"));
+		return;
+	}
+	memcpy(all->send[s->comm->rank], lengths->send, bytes);
+	memcpy(all->receive[s->comm->rank], lengths->receive, bytes);
+}
+
 /* A rank that cannot even begin still takes part, to tell the others. */
 static void begin(struct setup *s, struct t3_comm *comm, const struct t3_plan_desc *desc,
 		  int64_t deadline_ns)
@@ -383,22 +457,42 @@ static struct t3_plan *end(struct setup *s, bool failed)
 	return NULL;
 }
 
+static int create(struct setup *s, struct t3_plan **plan)
+{
+	int ret = run(s, 1);
+
+	s->plan = end(s, ret);
+	if (!ret)
+		*plan = s->plan;
+	return ret;
+}
+
 int t3_plan_create(struct t3_comm *comm, const struct t3_plan_desc *desc, int64_t deadline_ns,
 		   struct t3_plan **plan)
 {
 	struct setup setup;
-	int ret;
 
 	if (!comm)
 		return -EINVAL;
 	if (comm->plans_over)
 		return comm->plans_over;
 	begin(&setup, comm, plan ? desc : NULL, deadline_ns);
-	ret = run(&setup, 1);
-	setup.plan = end(&setup, ret);
-	if (!ret)
-		*plan = setup.plan;
-	return ret;
+	return create(&setup, plan);
+}
+
+int t3_plan_create_uneven(struct t3_comm *comm, const struct t3_plan_desc *desc,
+			  const struct t3_plan_lengths *lengths, int64_t deadline_ns,
+			  struct t3_plan **plan)
+{
+	struct setup setup;
+
+	if (!comm)
+		return -EINVAL;
+	if (comm->plans_over)
+		return comm->plans_over;
+	begin(&setup, comm, plan ? desc : NULL, deadline_ns);
+	begin_lengths(&setup, lengths);
+	return create(&setup, plan);
 }
 
 static int check_all(struct t3_comm *const *comms, uint32_t ranks)
@@ -427,8 +521,9 @@ static int check_all(struct t3_comm *const *comms, uint32_t ranks)
 	return 0;
 }
 
-int t3_plan_create_all(struct t3_comm *const *comms, uint32_t ranks,
-		       const struct t3_plan_desc *desc, struct t3_plan **plans)
+/* lengths: of each rank, or NULL for a plan without. */
+static int create_all(struct t3_comm *const *comms, uint32_t ranks, const struct t3_plan_desc *desc,
+		      const struct t3_plan_lengths *lengths, struct t3_plan **plans)
 {
 	struct setup *setups;
 	uint32_t i;
@@ -440,8 +535,11 @@ int t3_plan_create_all(struct t3_comm *const *comms, uint32_t ranks,
 	setups = calloc(ranks, sizeof(*setups));
 	if (!setups)
 		return -ENOMEM;
-	for (i = 0; i < ranks; i++)
+	for (i = 0; i < ranks; i++) {
 		begin(&setups[i], comms[i], desc, 0);
+		if (lengths)
+			begin_lengths(&setups[i], &lengths[i]);
+	}
 	ret = run(setups, ranks);
 	for (i = 0; i < ranks; i++) {
 		setups[i].plan = end(&setups[i], ret);
@@ -450,4 +548,17 @@ int t3_plan_create_all(struct t3_comm *const *comms, uint32_t ranks,
 	}
 	free(setups);
 	return ret;
+}
+
+int t3_plan_create_all(struct t3_comm *const *comms, uint32_t ranks,
+		       const struct t3_plan_desc *desc, struct t3_plan **plans)
+{
+	return create_all(comms, ranks, desc, NULL, plans);
+}
+
+int t3_plan_create_all_uneven(struct t3_comm *const *comms, uint32_t ranks,
+			      const struct t3_plan_desc *desc,
+			      const struct t3_plan_lengths *lengths, struct t3_plan **plans)
+{
+	return lengths ? create_all(comms, ranks, desc, lengths, plans) : -EINVAL;
 }

@@ -51,7 +51,7 @@ uint32_t t3_plan_far_source(const struct t3_plan *plan, uint32_t segment)
 	if (!layouts)
 		return ranks;
 	for (r = 0; r < ranks && !ret; r++)
-		ret = t3_layout_make(&plan->desc, r, ranks, comm->node, &layouts[r], &why);
+		ret = t3_plan_lay_out(plan, r, &layouts[r], &why);
 	if (!ret)
 		far = find(comm, layouts, comm->rank, segment, ranks);
 	free(layouts);

@@ -60,11 +60,15 @@ static uint32_t choose(const struct t3_comm *comm, const struct t3_plan_desc *de
 	return T3_ALGORITHM_HIERARCHICAL;
 }
 
-static int make_layout(struct t3_plan *plan, const char **why)
+int t3_plan_lay_out(const struct t3_plan *plan, uint32_t rank, struct t3_layout *layout,
+		    const char **why)
 {
 	const struct t3_comm *comm = plan->comm;
 
-	return t3_layout_make(&plan->desc, comm->rank, comm->ranks, comm->node, &plan->layout, why);
+	if (plan->lengths)
+		return t3_layout_make_uneven(&plan->desc, plan->lengths, rank, comm->ranks, layout,
+					     why);
+	return t3_layout_make(&plan->desc, rank, comm->ranks, comm->node, layout, why);
 }
 
 /* Ranks of different places have different layouts, and all must choose alike. */
@@ -75,8 +79,7 @@ static bool fits_all(struct t3_plan *plan)
 	uint32_t r;
 
 	for (r = 0; r < comm->ranks; r++)
-		if (t3_layout_make(&plan->desc, r, comm->ranks, comm->node, &plan->layout, &why) ==
-		    -EFBIG)
+		if (t3_plan_lay_out(plan, r, &plan->layout, &why) == -EFBIG)
 			return false;
 	return true;
 }
@@ -94,12 +97,19 @@ int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
 		if (plan->desc.algorithm == T3_ALGORITHM_HIERARCHICAL && !fits_all(plan))
 			plan->desc.algorithm = T3_ALGORITHM_DIRECT; /* which has smaller chunks */
 	}
-	ret = make_layout(plan, &why);
+	if (plan->lengths)
+		ret = t3_layout_check_uneven(&plan->desc, comm->ranks, &why);
+	else
+		ret = t3_plan_lay_out(plan, comm->rank, &plan->layout, &why);
 	if (ret) {
 		t3_text_say(&text, "%s", why);
 		t3_plan_say_fields(&text, why, desc);
 		return ret;
 	}
+	if (plan->lengths)
+		ret = t3_lengths_check(desc, plan->lengths, comm->rank, comm->ranks, &text);
+	if (ret)
+		return ret;
 	return t3_plan_check_links(comm, plan->desc.algorithm);
 }
 
@@ -133,9 +143,14 @@ int t3_plan_make_space(struct t3_plan *plan)
 	const struct t3_layout *l = &plan->layout;
 	struct drm_t3_device_info info;
 	char words[T3_WORDS];
+	const char *why;
 	void *ptr;
-	int ret;
+	int ret = 0;
 
+	if (plan->lengths)
+		ret = t3_plan_lay_out(plan, plan->comm->rank, &plan->layout, &why);
+	if (ret)
+		return t3_comm_fail(plan->comm, ret, "%s", why);
 	/*
 	 * To the driver such a size is no buffer's at all. A plan can be made on a larger device.
 	 */
@@ -170,7 +185,7 @@ static int targets_of(const struct t3_plan *plan, uint32_t from, uint64_t *mask,
 
 	if (!l)
 		return -ENOMEM;
-	ret = t3_layout_make(&plan->desc, from, plan->comm->ranks, plan->comm->node, l, &why);
+	ret = t3_plan_lay_out(plan, from, l, &why);
 	if (!ret)
 		*mask = t3_layout_targets(l, plan->comm->rank, ops);
 	free(l);
@@ -282,6 +297,7 @@ void t3_plan_free(struct t3_plan *plan)
 	t3_space_destroy(plan->space);
 	t3_buffer_destroy(plan->buffer);
 	t3_plan_shared_close(plan->shared);
+	free(plan->lengths);
 	free(plan);
 }
 

@@ -88,6 +88,8 @@ static uint64_t input_of(const struct t3_layout *l, const struct t3_plan_desc *d
 {
 	uint64_t first, count;
 
+	if (l->lengths)
+		return l->units * l->columns;
 	switch (d->collective) {
 	case T3_ALL_GATHER:
 		t3_layout_chunk(l, l->rank, &first, &count);
@@ -151,7 +153,8 @@ static void check_input(const struct t3_layout *l, const struct t3_plan_desc *d)
 		check_tiles(l, l->order[i]);
 	}
 	assert_int_equal(left, 0);
-	assert_int_equal(t3_layout_locate(l, d->count, &row, &col, &run), T3_LAYOUT_NONE);
+	e = l->lengths ? input_of(l, d) : d->count;
+	assert_int_equal(t3_layout_locate(l, e, &row, &col, &run), T3_LAYOUT_NONE);
 }
 
 /* ------------------------------------------------------------------ among ranks */
@@ -223,6 +226,22 @@ static void check_plan(const struct t3_plan_desc *d, uint32_t ranks, const uint8
 		check_arrivals(&layouts[r]);
 }
 
+static inline void check_uneven(const struct t3_plan_desc *d, uint32_t ranks,
+			 const struct t3_lengths *lengths)
+{
+	const char *why;
+	uint32_t r;
+
+	for (r = 0; r < ranks; r++) {
+		assert_int_equal(t3_layout_make_uneven(d, lengths, r, ranks, &layouts[r], &why), 0);
+		assert_null(why);
+		check_rank(&layouts[r], d);
+		check_input(&layouts[r], d);
+	}
+	for (r = 0; r < ranks; r++)
+		check_arrivals(&layouts[r]);
+}
+
 /* ----------------------------------------------------------------------- shapes */
 
 static struct t3_plan_desc make(uint32_t collective, uint32_t algorithm, uint64_t count)
@@ -238,7 +257,7 @@ static struct t3_plan_desc make(uint32_t collective, uint32_t algorithm, uint64_
 	};
 }
 
-static void check_shapes(uint32_t collective, uint32_t algorithm, uint32_t ranks,
+static inline void check_shapes(uint32_t collective, uint32_t algorithm, uint32_t ranks,
 			 const uint8_t *node)
 {
 	const uint64_t counts[] = { ranks + 1, 1, 1009, ranks - 1, ranks, 2, 97, 40 * ranks };

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The lengths of an all-to-all, as the ranks say them. Each says what it sends to each rank and what
+ * it gets from each, so a pair's length is said twice.
+ */
+#include <string.h>
+
+#include "plan/plan.h"
+
+/* Of one direction: `name` of a rank. */
+static int check_side(const struct t3_plan_desc *desc, const char *name, const uint64_t *lengths,
+		      uint32_t ranks, struct t3_text *text)
+{
+	uint64_t columns = desc->columns ? desc->columns : 1, all = 0;
+	uint32_t r;
+
+	for (r = 0; r < ranks; r++) {
+		if (lengths[r] > T3_LAYOUT_COUNT_MAX) {
+			t3_text_say(text, "%s[%u] is %llu elements, above 2^40", name, r,
+				    (unsigned long long)lengths[r]);
+			return -EFBIG;
+		}
+		if (lengths[r] % columns) {
+			t3_text_say(text, "%s[%u] is %llu elements, not whole rows of columns %u",
+				    name, r, (unsigned long long)lengths[r], desc->columns);
+			return -EINVAL;
+		}
+		all += lengths[r];
+	}
+	if (all <= T3_LAYOUT_COUNT_MAX)
+		return 0;
+	t3_text_say(text, "%s has %llu elements in all, above 2^40", name, (unsigned long long)all);
+	return -EFBIG;
+}
+
+int t3_lengths_check(const struct t3_plan_desc *desc, const struct t3_lengths *lengths,
+		     uint32_t rank, uint32_t ranks, struct t3_text *text)
+{
+	int ret = check_side(desc, "send", lengths->send[rank], ranks, text);
+
+	return ret ? ret : check_side(desc, "receive", lengths->receive[rank], ranks, text);
+}
+
+int t3_lengths_compare(const struct t3_lengths *lengths, uint32_t ranks, struct t3_text *text)
+{
+	uint32_t from, to;
+
+	for (from = 0; from < ranks; from++)
+		for (to = 0; to < ranks; to++) {
+			uint64_t sends = lengths->send[from][to];
+			uint64_t expects = lengths->receive[to][from];
+
+			if (sends == expects)
+				continue;
+			t3_text_say(text,
+				    "rank %u sends %llu elements to rank %u (send[%u]), which "
+				    "expects %llu of it (receive[%u])",
+				    from, (unsigned long long)sends, to, to,
+				    (unsigned long long)expects, from);
+			return -EINVAL;
+		}
+	return 0;
+}
