@@ -3,7 +3,8 @@
  * Random plans of libt3 on native devices. The test maps what their layouts say. Each rank puts its
  * input in a random interleaving, by stores and doorbells. The results are compared with a plain
  * reference. Sums of a ring, sums over nodes, and deterministic ones are compared bit by bit, in
- * their order. Widened ones have no order, and are compared with the exact sum. T3_SEEDS and T3_SEED choose the seeds.
+ * their order. Widened ones have no order, and are compared with the exact sum. An all-to-all may
+ * have a length for each pair of ranks. T3_SEEDS and T3_SEED choose the seeds.
  */
 #include <math.h>
 
@@ -31,6 +32,8 @@ struct run {
 	bool small;		    /* values whose sums are exact in any order */
 	bool near;		    /* floats of like size, whose sums and products round */
 	bool lossy;		    /* links lose, double, delay and change packets */
+	bool uneven;		    /* an all-to-all with these lengths */
+	struct t3_lengths lengths;
 	uint64_t random;
 	struct t3_layout layout[T3_MAX_RANKS];
 	uint64_t input[T3_MAX_RANKS][ELEMENTS]; /* by element of the whole */
@@ -154,14 +157,21 @@ static uint32_t map_segment(uint32_t rank, const struct t3_layout_segment *s, ui
 	return counters + (uint32_t)t3_desc_tiles(d);
 }
 
+static int lay_out(uint32_t rank, const char **why)
+{
+	if (run.uneven)
+		return t3_layout_make_uneven(&run.desc, &run.lengths, rank, run.ranks,
+					     &run.layout[rank], why);
+	return t3_layout_make(&run.desc, rank, run.ranks, run.node, &run.layout[rank], why);
+}
+
 static void set_up(void)
 {
 	uint32_t r, p, i, counters;
 	const char *why;
 
 	for (r = 0; r < run.ranks; r++) {
-		assert_int_equal(
-			t3_layout_make(&run.desc, r, run.ranks, run.node, &run.layout[r], &why), 0);
+		assert_int_equal(lay_out(r, &why), 0);
 		run.doorbells[r] = (uint32_t)host_random(&run.random);
 		make_space(r);
 	}
@@ -210,7 +220,7 @@ static void fill_inputs(void)
 	uint32_t r, e;
 
 	for (r = 0; r < run.ranks; r++)
-		for (e = 0; e < run.desc.count; e++)
+		for (e = 0; e < run.layout[r].units * run.layout[r].columns; e++)
 			run.input[r][e] = value();
 }
 
@@ -362,11 +372,25 @@ static uint32_t chunk_of(uint64_t element)
 	}
 }
 
+/* Find the source of an element of the result, and its place in what the source has put. */
+static uint64_t exchanged(uint32_t rank, uint64_t e)
+{
+	uint64_t first, count;
+	uint32_t from = 0;
+
+	while (e >= run.lengths.send[from][rank])
+		e -= run.lengths.send[from++][rank];
+	t3_layout_chunk(&run.layout[from], rank, &first, &count);
+	return run.input[from][first + e];
+}
+
 /* Element e of a rank's result, and the number of elements. */
 static uint64_t expected(uint32_t rank, uint64_t e)
 {
 	uint64_t first, count;
 
+	if (run.uneven)
+		return exchanged(rank, e);
 	t3_layout_chunk(&run.layout[0], rank, &first, &count);
 	switch (run.desc.collective) {
 	case T3_REDUCE_SCATTER:
@@ -385,9 +409,15 @@ static uint64_t expected(uint32_t rank, uint64_t e)
 static uint64_t result_elements(uint32_t rank)
 {
 	uint64_t first, count;
+	uint32_t from;
 
 	if (run.desc.collective == T3_BROADCAST)
 		return run.desc.count;
+	if (run.uneven) {
+		for (count = 0, from = 0; from < run.ranks; from++)
+			count += run.lengths.send[from][rank];
+		return count;
+	}
 	t3_layout_chunk(&run.layout[0], rank, &first, &count);
 	if (run.desc.collective == T3_REDUCE_SCATTER)
 		return count;
@@ -571,6 +601,37 @@ static void choose_widened(uint32_t topology)
 	run.lossy = below(2);
 }
 
+/*
+ * An all-to-all of any lengths, skewed to some targets, and with pairs that have no data. On a ring
+ * data goes no farther than 64 segments of a rank allow.
+ */
+#define RING_HOPS 9
+static void choose_lengths(uint32_t topology)
+{
+	uint32_t most = ELEMENTS / 8 / run.ranks, from, to;
+	uint64_t length;
+
+	do
+		choose(topology);
+	while (run.desc.collective != T3_ALL_TO_ALL);
+	run.uneven = true;
+	run.lossy = below(2);
+	run.desc.count = 0;
+	run.desc.columns = run.desc.columns ? 1 + below(8) : 0;
+	if (run.desc.columns && run.desc.tile_columns > run.desc.columns)
+		run.desc.tile_columns = run.desc.columns;
+	for (to = 0; to < run.ranks; to++)
+		for (from = 0; from < run.ranks; from++) {
+			length = below(4) ? below(to % 3 ? most : 8 * most) : 0;
+			if (run.desc.algorithm == T3_ALGORITHM_RING &&
+			    (to + run.ranks - from) % run.ranks > RING_HOPS)
+				length = 0;
+			if (run.desc.columns)
+				length = length / run.desc.columns * run.desc.columns;
+			run.lengths.send[from][to] = run.lengths.receive[to][from] = length;
+		}
+}
+
 /* On some links of the chain. count 0: no more. */
 static void set_faults(struct host *host, uint32_t count)
 {
@@ -592,7 +653,7 @@ static void one_seed(struct host *host, uint64_t seed, void (*draw)(uint32_t top
 	run.ranks = host->ranks;
 	run.random = seed * 0x9e3779b97f4a7c15ull + 1;
 	run.stores = 0;
-	run.near = run.lossy = false;
+	run.near = run.lossy = run.uneven = false;
 	host_clear(host);
 	draw(host->config.topology);
 	t3_fabric_set_inline_budget(host->fabric, budgets[below(4)]);
@@ -686,4 +747,9 @@ TEST_WITH("deterministic plans add in the order of the ranks", NULL, seeds_repor
 TEST_WITH("widened plans round each sum once", NULL, seeds_report)
 {
 	random_plans(choose_widened);
+}
+
+TEST_WITH("all-to-alls of any lengths give each rank what the others sent", NULL, seeds_report)
+{
+	random_plans(choose_lengths);
 }
