@@ -46,8 +46,8 @@ struct t3_layout {
 	uint64_t units;
 	const struct t3_lengths *lengths; /* of the pairs of ranks; NULL: as desc.count has it */
 	uint64_t longest;		  /* elements of the longest chunk of all ranks */
-	bool widens;	    /* T3_PLAN_WIDEN */
-	uint32_t chunks;    /* see t3_layout_cut() */
+	bool widens;			  /* T3_PLAN_WIDEN */
+	uint32_t chunks;		  /* see t3_layout_cut() */
 	uint32_t parts;	    /* segments of a chunk at one place: 1, or 2 for a very long array */
 	uint32_t row_bytes; /* of a matrix and of the first of two parts; 0: all in one row */
 	uint32_t tile_rows, tile_row_bytes; /* upper bound; a segment may be smaller */

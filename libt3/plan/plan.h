@@ -38,7 +38,7 @@ struct plan_shared {
 
 struct t3_plan {
 	struct t3_comm *comm;
-	struct t3_plan_desc desc; /* with the algorithm in use */
+	struct t3_plan_desc desc;   /* with the algorithm in use */
 	struct t3_lengths *lengths; /* of all ranks, of a plan with lengths; else NULL */
 	struct t3_layout layout;
 	struct t3_buffer *buffer;
@@ -80,12 +80,13 @@ void t3_plan_say_fields(struct t3_text *text, const char *sentence,
 			const struct t3_plan_desc *desc);
 
 /*
- * Check what a rank says of its lengths, and that each length is the same at source and target. On
- * failure text says why. -EINVAL, -EFBIG.
+ * Keep a copy of the rank's own lengths, beside which those of the others will be; check them; and
+ * once all are there, check them all, and that each is the same at source and target. On failure
+ * comm's error says why. -EINVAL, -EFBIG, -ENOMEM.
  */
-int t3_lengths_check(const struct t3_plan_desc *desc, const struct t3_lengths *lengths,
-		     uint32_t rank, uint32_t ranks, struct t3_text *text);
-int t3_lengths_compare(const struct t3_lengths *lengths, uint32_t ranks, struct t3_text *text);
+int t3_lengths_begin(struct t3_plan *plan, const struct t3_plan_lengths *lengths);
+int t3_lengths_check(const struct t3_plan *plan);
+int t3_lengths_agree(const struct t3_plan *plan);
 
 /* Whether the algorithm has the links that it needs. -EHOSTUNREACH: t3_comm_error() names one it lacks. */
 int t3_plan_check_links(struct t3_comm *comm, uint32_t algorithm);

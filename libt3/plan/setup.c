@@ -103,16 +103,17 @@ static size_t message_size(const struct setup *s, uint32_t step)
 
 static int post(struct setup *s, uint32_t step, uint32_t to, const struct plan_grant *grant)
 {
-	struct uneven_message message = { .head = {
+	struct uneven_message message = { 0 };
+	struct message *head = &message.head;
+
+	*head = (struct message){
 		.magic = MAGIC,
 		.number = s->number,
 		.step = step,
 		.error = s->dead ? s->dead : *own_error(s),
 		.fatal = s->dead != 0,
 		.desc = s->desc,
-	} };
-	struct message *head = &message.head;
-
+	};
 	if (head->error) {
 		snprintf(head->text, sizeof(head->text), "%.175s", s->comm->error);
 	} else if (grant->keyed) {
@@ -324,23 +325,6 @@ static void work(struct setup *s, uint32_t step)
 	note_own_error(s, ret);
 }
 
-/* The ranks' own checks should have found wrong lengths. These come from other processes. */
-static int compare_lengths(const struct setup *s)
-{
-	char why[T3_COMM_TEXT_SIZE];
-	struct t3_text text = { .at = why, .size = sizeof(why) };
-	uint32_t r;
-	int ret;
-
-	for (r = 0; r < s->comm->ranks; r++) {
-		ret = t3_lengths_check(&s->desc, s->plan->lengths, r, s->comm->ranks, &text);
-		if (ret)
-			return t3_comm_fail(s->comm, ret, "rank %u: %s", r, why);
-	}
-	ret = t3_lengths_compare(s->plan->lengths, s->comm->ranks, &text);
-	return ret ? t3_comm_fail(s->comm, ret, "%s", why) : 0;
-}
-
 /* Compare with rank 0, so that all ranks say the same. */
 static int compare(const struct setup *s)
 {
@@ -356,7 +340,7 @@ static int compare(const struct setup *s)
 		t3_plan_say_difference(&text, &s->descs[0], &s->descs[r]);
 		return -EINVAL;
 	}
-	return s->uneven ? compare_lengths(s) : 0;
+	return s->uneven ? t3_lengths_agree(s->plan) : 0;
 }
 
 /*
@@ -401,29 +385,6 @@ static int run(struct setup *setups, uint32_t count)
 
 /* ------------------------------------------------------------------------ create */
 
-/* Copy the rank's own lengths. */
-static void begin_lengths(struct setup *s, const struct t3_plan_lengths *lengths)
-{
-	size_t bytes = s->comm->ranks * sizeof(uint64_t);
-	struct t3_lengths *all;
-
-	s->uneven = true;
-	if (!lengths || !lengths->send || !lengths->receive) {
-		note_own_error(s, t3_comm_fail(s->comm, -EINVAL, "no lengths of the plan"));
-		return;
-	}
-	if (!s->plan)
-		return;
-	all = calloc(1, sizeof(*all));
-	s->plan->lengths = all;
-	if (!all) {
-		note_own_error(s, t3_comm_fail(s->comm, -ENOMEM, "no memory for the lengths"));
-		return;
-	}
-	memcpy(all->send[s->comm->rank], lengths->send, bytes);
-	memcpy(all->receive[s->comm->rank], lengths->receive, bytes);
-}
-
 /* A rank that cannot even begin still takes part, to tell the others. */
 static void begin(struct setup *s, struct t3_comm *comm, const struct t3_plan_desc *desc,
 		  int64_t deadline_ns)
@@ -445,6 +406,15 @@ static void begin(struct setup *s, struct t3_comm *comm, const struct t3_plan_de
 	else
 		note_own_error(s, t3_comm_fail(comm, -EINVAL, "no description of the plan"));
 	s->descs[comm->rank] = s->desc;
+}
+
+static void begin_uneven(struct setup *s, struct t3_comm *comm, const struct t3_plan_desc *desc,
+			 const struct t3_plan_lengths *lengths, int64_t deadline_ns)
+{
+	begin(s, comm, desc, deadline_ns);
+	s->uneven = true;
+	if (s->plan)
+		note_own_error(s, t3_lengths_begin(s->plan, lengths));
 }
 
 static struct t3_plan *end(struct setup *s, bool failed)
@@ -490,8 +460,7 @@ int t3_plan_create_uneven(struct t3_comm *comm, const struct t3_plan_desc *desc,
 		return -EINVAL;
 	if (comm->plans_over)
 		return comm->plans_over;
-	begin(&setup, comm, plan ? desc : NULL, deadline_ns);
-	begin_lengths(&setup, lengths);
+	begin_uneven(&setup, comm, plan ? desc : NULL, lengths, deadline_ns);
 	return create(&setup, plan);
 }
 
@@ -536,9 +505,10 @@ static int create_all(struct t3_comm *const *comms, uint32_t ranks, const struct
 	if (!setups)
 		return -ENOMEM;
 	for (i = 0; i < ranks; i++) {
-		begin(&setups[i], comms[i], desc, 0);
 		if (lengths)
-			begin_lengths(&setups[i], &lengths[i]);
+			begin_uneven(&setups[i], comms[i], desc, &lengths[i], 0);
+		else
+			begin(&setups[i], comms[i], desc, 0);
 	}
 	ret = run(setups, ranks);
 	for (i = 0; i < ranks; i++) {

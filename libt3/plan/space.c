@@ -107,7 +107,7 @@ int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
 		return ret;
 	}
 	if (plan->lengths)
-		ret = t3_lengths_check(desc, plan->lengths, comm->rank, comm->ranks, &text);
+		ret = t3_lengths_check(plan);
 	if (ret)
 		return ret;
 	return t3_plan_check_links(comm, plan->desc.algorithm);

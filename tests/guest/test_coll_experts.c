@@ -4,9 +4,9 @@
  * Qwen3-235B, with 1/64 of the width. A rank has a part of the experts and some tokens. A router
  * gives each token its experts, and a weight for each (common/experts.h).
  *
- * Dispatch: a token goes to the rank of each of its experts, by an all-to-all with a length for each
- * pair of ranks. Combine: what the experts make of it comes back, and is summed up, in one of two
- * ways. Each has a stated order, so the results are compared bit by bit with a plain loop.
+ * Dispatch: a token goes to the rank of each of its experts, by an all-to-all with a length for
+ * each pair of ranks. Combine: what the experts make of it comes back, and is summed up, in one of
+ * two ways. Each has a stated order, so the results are compared bit by bit with a plain loop.
  */
 #include "child.h"
 #include "coll.h"

@@ -227,7 +227,7 @@ static void check_plan(const struct t3_plan_desc *d, uint32_t ranks, const uint8
 }
 
 static inline void check_uneven(const struct t3_plan_desc *d, uint32_t ranks,
-			 const struct t3_lengths *lengths)
+				const struct t3_lengths *lengths)
 {
 	const char *why;
 	uint32_t r;
@@ -258,7 +258,7 @@ static struct t3_plan_desc make(uint32_t collective, uint32_t algorithm, uint64_
 }
 
 static inline void check_shapes(uint32_t collective, uint32_t algorithm, uint32_t ranks,
-			 const uint8_t *node)
+				const uint8_t *node)
 {
 	const uint64_t counts[] = { ranks + 1, 1, 1009, ranks - 1, ranks, 2, 97, 40 * ranks };
 	uint32_t i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libt3: plans with a length for each pair of ranks: their set-up, wrong lengths, and what is put. */
+/* libt3: plans with a length for each pair of ranks: set-up, wrong lengths, and what is put. */
 #include "test_lib_spaces.h"
 
 #define A_LOT (UINT64_C(1) << 40)
@@ -40,8 +40,8 @@ static void make(const struct t3_plan_desc *desc)
 }
 
 /* All ranks get the error, and the communicators can make a plan after it. */
-static void refused(const struct t3_plan_desc *desc, struct words *words, int error,
-		    uint32_t rank, const char *text)
+static void refused(const struct t3_plan_desc *desc, struct words *words, int error, uint32_t rank,
+		    const char *text)
 {
 	char other[T3_COMM_TEXT_SIZE];
 	uint32_t r;
@@ -127,10 +127,11 @@ TEST("a rank puts what it sends and no more")
 	assert_int_equal(t3_plan_put(plans[2], 0, input, 8), 0);
 	assert_int_equal(t3_plan_put(plans[2], 0, input, 9), -ERANGE);
 	assert_int_equal(t3_plan_put(plans[2], 7, input, 1), -EOVERFLOW);
-	assert_string_equal(t3_plan_error(plans[2]),
-			    "all-to-all, rank 2, epoch 1: an element is put twice: tile 0 of chunk "
-			    "1 has got 2 of its 2 elements, and this put has 1 more, from element 7 "
-			    "on");
+	assert_string_equal(
+		t3_plan_error(plans[2]),
+		"all-to-all, rank 2, epoch 1: an element is put twice: tile 0 of chunk "
+		"1 has got 2 of its 2 elements, and this put has 1 more, from element 7 "
+		"on");
 	for (i = 0; i < plans[2]->layout.count; i++) {
 		const struct t3_layout_segment *s = &plans[2]->layout.segment[i];
 
@@ -161,8 +162,8 @@ TEST("a rank that has not put all it sends is named with its own length")
 				1 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
 	}
 	assert_int_equal(t3_plan_wait(plans[2], in_ms(1)), -ETIMEDOUT);
-	assert_non_null(strstr(t3_plan_error(plans[2]),
-			       "rank 1 has put 3 of 5 elements of chunk 2"));
+	assert_non_null(
+		strstr(t3_plan_error(plans[2]), "rank 1 has put 3 of 5 elements of chunk 2"));
 	assert_false(t3_plan_owes(plans[2], 1, 0, 1));
 	assert_true(t3_plan_owes(plans[2], 1, 2, 1));
 }
@@ -274,8 +275,7 @@ TEST("lengths above the limits in a message are refused")
 
 	words = *good();
 	words.send[0][2] = words.receive[2][0] = UINT64_MAX;
-	hears(&words, -EFBIG,
-	      "rank 0: send[2] is 18446744073709551615 elements, above 2^40");
+	hears(&words, -EFBIG, "rank 0: send[2] is 18446744073709551615 elements, above 2^40");
 	words = *good();
 	words.send[0][0] = words.send[0][2] = A_LOT;
 	hears(&words, -EFBIG, "rank 0: send has 2199023255553 elements in all, above 2^40");

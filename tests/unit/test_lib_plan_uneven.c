@@ -227,13 +227,15 @@ TEST("an array longer than the longest row is refused, and a matrix taken")
 
 /* ------------------------------------------------------------- what ranks say */
 
+static struct t3_comm comm;
+static struct t3_plan plan;
+
 static void says(int error, const struct t3_plan_desc *d, uint32_t rank, const char *sentence)
 {
-	char text[T3_COMM_TEXT_SIZE] = "";
-	struct t3_text to = { .at = text, .size = sizeof(text) };
-
-	assert_int_equal(t3_lengths_check(d, &lengths, rank, 3, &to), error);
-	assert_string_equal(text, sentence);
+	comm = (struct t3_comm){ .rank = rank, .ranks = 3 };
+	plan = (struct t3_plan){ .comm = &comm, .desc = *d, .lengths = &lengths };
+	assert_int_equal(t3_lengths_check(&plan), error);
+	assert_string_equal(comm.error, sentence);
 }
 
 TEST("lengths above the limits are refused with the entry's name")
@@ -263,15 +265,15 @@ TEST("lengths above the limits are refused with the entry's name")
 
 TEST("a length that differs at its two ranks is named with both")
 {
-	char text[T3_COMM_TEXT_SIZE] = "";
-	struct t3_text to = { .at = text, .size = sizeof(text) };
-
+	comm = (struct t3_comm){ .ranks = 5 };
+	plan = (struct t3_plan){ .comm = &comm, .lengths = &lengths };
 	draw(5, 1, 2);
-	assert_int_equal(t3_lengths_compare(&lengths, 5, &to), 0);
-	assert_string_equal(text, "");
+	assert_int_equal(t3_lengths_agree(&plan), 0);
+	assert_string_equal(comm.error, "");
 	lengths.send[3][4] = 7;
 	lengths.receive[4][3] = 9;
-	assert_int_equal(t3_lengths_compare(&lengths, 5, &to), -EINVAL);
-	assert_string_equal(text, "rank 3 sends 7 elements to rank 4 (send[4]), which expects 9 of "
-				  "it (receive[3])");
+	assert_int_equal(t3_lengths_agree(&plan), -EINVAL);
+	assert_string_equal(comm.error,
+			    "rank 3 sends 7 elements to rank 4 (send[4]), which expects 9 of "
+			    "it (receive[3])");
 }
