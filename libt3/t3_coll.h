@@ -165,7 +165,7 @@ enum t3_algorithm {
 struct t3_plan_desc {
 	uint32_t collective; /* enum t3_collective */
 	uint32_t algorithm;  /* enum t3_algorithm */
-	uint64_t count;	     /* elements of the whole, 1 .. 2^40 */
+	uint64_t count;	     /* elements of the whole, 1 .. 2^40; 0 with lengths (below) */
 	uint32_t dtype;	     /* enum drm_t3_dtype */
 	uint32_t op;	     /* reductions: DRM_T3_OP_ADD .. MUL, that dtype has; else 0 */
 	uint32_t root;	     /* BROADCAST: a rank; else 0 */
@@ -230,15 +230,16 @@ struct t3_plan_lengths {
 };
 
 /*
- * Make an ALL_TO_ALL with a length for each pair of ranks, as MPI_Alltoallv() has it. The whole of a
- * rank is what it sends: chunk c, for rank c, has send[c] elements. The result has receive[0]
- * elements of rank 0, receive[1] of rank 1 and so on, without gaps. desc->count is 0. The arrays are
- * read in the call alone. Each rank gives its own ones; of any two ranks the one's send is the
+ * Make an ALL_TO_ALL with a length for each pair of ranks, as MPI_Alltoallv() has it. The whole of
+ * a rank is what it sends: chunk c, for rank c, has send[c] elements. The result has receive[0]
+ * elements of rank 0, receive[1] of rank 1 and so on, without gaps. desc->count is 0. The arrays
+ * are read in the call alone. Each rank gives its own ones; of any two ranks the one's send is the
  * other's receive. A tile is sent as soon as it was put. All else is as for t3_plan_create().
- * Errors: also -EINVAL: lengths is NULL, or a length is not whole rows, or not the same at the two
- * ranks; t3_comm_error() names both and what each says. -EFBIG: a length above the limit; above 16
- * MiB, of an array; on a RING of more than 10 ranks, too many pairs with data for the 64 segments of
- * a rank. -EPROTO: also a rank that calls t3_plan_create() instead.
+ * Errors: those of t3_plan_create(). -EINVAL: also lengths that are NULL; a length that is not
+ * whole rows, or not the same at its two ranks: t3_comm_error() names both and what each says.
+ * -EFBIG: also a length above the limit, or above 16 MiB in an array; on a RING of more than 10
+ * ranks, too many pairs with data for the 64 segments of a rank. -EPROTO: also a rank that calls
+ * t3_plan_create().
  */
 T3_API int t3_plan_create_uneven(struct t3_comm *comm, const struct t3_plan_desc *desc,
 				 const struct t3_plan_lengths *lengths, int64_t deadline_ns,

@@ -45,6 +45,7 @@ LAYOUT(t3_bootstrap_desc, 40, text_size, 32);
 LAYOUT(t3_plan_desc, 48, count, 8);
 LAYOUT(t3_plan_desc, 48, columns, 32);
 LAYOUT(t3_plan_desc, 48, flags, 44);
+LAYOUT(t3_plan_lengths, 16, receive, 8);
 
 NUMBER(T3_TRACKED, 1);
 NUMBER(T3_DELIVERED, 2);
