@@ -82,7 +82,9 @@ int t3_plan_add_part(struct maker *m, const struct block *b, uint32_t part,
 	uint64_t tiles;
 
 	if (p->rows * (b->slots ? b->slots : 1) > UINT32_MAX)
-		return t3_plan_too_big(m, "columns and count give a chunk more than 2^32 - 1 rows");
+		return t3_plan_too_big(
+			m, l->lengths ? "columns and lengths give a chunk more than 2^32 - 1 rows"
+				      : "columns and count give a chunk more than 2^32 - 1 rows");
 	memset(s, 0, sizeof(*s));
 	describe(m, b, part, p, &s->desc);
 	s->kind = kind_of(b);
@@ -105,8 +107,10 @@ int t3_plan_add_part(struct maker *m, const struct block *b, uint32_t part,
 	tiles = l->tiles + t3_desc_tiles(&s->desc);
 	if (tiles > MAX_TILES)
 		return t3_plan_too_big(
-			m, "count needs more than 2^20 tiles at a rank: larger tile_rows or "
-			   "tile_columns are needed");
+			m, l->lengths ? "lengths need more than 2^20 tiles at a rank: larger "
+					"tile_columns are needed"
+				      : "count needs more than 2^20 tiles at a rank: larger "
+					"tile_rows or tile_columns are needed");
 	l->tiles = (uint32_t)tiles;
 	l->count++;
 	return 0;

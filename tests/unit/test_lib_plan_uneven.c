@@ -225,6 +225,22 @@ TEST("an array longer than the longest row is refused, and a matrix taken")
 	check_uneven(&d, 2, &lengths);
 }
 
+TEST("lengths of more tiles or rows than a space has are refused")
+{
+	struct t3_plan_desc d = exchange(T3_ALGORITHM_DIRECT, 1);
+	const char *why;
+
+	memset(&lengths, 0, sizeof(lengths));
+	lengths.send[0][1] = lengths.receive[1][0] = 1 << 20;
+	assert_int_equal(t3_layout_make_uneven(&d, &lengths, 0, 2, &layouts[0], &why), 0);
+	lengths.send[0][1] = lengths.receive[1][0] = (1 << 20) + 1;
+	refuses_layout(
+		&d, 2, -EFBIG,
+		"lengths need more than 2^20 tiles at a rank: larger tile_columns are needed");
+	lengths.send[0][1] = lengths.receive[1][0] = UINT64_C(1) << 32;
+	refuses_layout(&d, 2, -EFBIG, "columns and lengths give a chunk more than 2^32 - 1 rows");
+}
+
 /* ------------------------------------------------------------- what ranks say */
 
 static struct t3_comm comm;
