@@ -61,6 +61,8 @@ void t3_fabric_free(struct t3_fabric *fabric);
 
 /* Runs at most `budget` events; fewer if they process whole tiles. True: events are left. */
 bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget);
+/* What the last t3_fabric_run() took of its budget. One event may have taken more than all of it. */
+uint64_t t3_fabric_spent(const struct t3_fabric *fabric);
 /*
  * The ranks, as a bit mask, whose devices the next event may change. 0: no event is pending. So
  * t3_fabric_run(fabric, 1) may run beside t3_dev_aperture_store() for devices of other ranks.

@@ -126,7 +126,7 @@ static bool run_one(T3Fabric *fabric)
 
 /* One of the thread, or of an access. */
 typedef struct Turn {
-	uint32_t budget;  /* events left */
+	uint32_t budget;  /* events left; those with much work count as several */
 	bool access;	  /* of an access or of input, not of the thread */
 	bool busy;	  /* of an access: events were pending before it */
 	bool guest;	  /* of an access: it runs while the machine is stopped, too */
@@ -145,7 +145,7 @@ static bool run_events(T3Fabric *fabric, Turn *turn)
 
 	turn->awaited = false;
 	turn->stalled = false;
-	for (; left && turn->budget > rest && !turn->awaited && !turn->stalled; turn->budget--) {
+	while (left && turn->budget > rest && !turn->awaited && !turn->stalled) {
 		/*
 		 * Jobs may be of anybody. A tile's first and last stores come here, and would wait
 		 * for jobs each time; the thread has them. In a stopped machine it does not run.
@@ -155,6 +155,7 @@ static bool run_events(T3Fabric *fabric, Turn *turn)
 			break;
 		}
 		left = run_one(fabric);
+		turn->budget -= MIN(turn->budget, t3_fabric_spent(fabric->core));
 		turn->awaited = t3_lock_wanted(&fabric->lock) || qatomic_read(&fabric->stores_wait);
 		turn->stalled = t3_fabric_awaits(fabric->core, &turn->rank);
 	}

@@ -7,12 +7,13 @@ void t3_clock_charge(struct t3_clock *clock, uint32_t rows, uint32_t bytes)
 	clock->work += (uint64_t)rows * T3_ROW_WORK + bytes;
 }
 
-/* Subtracts the charged work of the last event from the budget. The event itself costs 1. */
+/* Subtracts the last event and its charged work from the budget. */
 static uint32_t take_work(struct t3_clock *clock, uint32_t budget)
 {
-	uint64_t units = clock->work / T3_EVENT_WORK;
+	uint64_t units = 1 + clock->work / T3_EVENT_WORK;
 
 	clock->work %= T3_EVENT_WORK;
+	clock->spent += units;
 	return units < budget ? budget - (uint32_t)units : 0;
 }
 
@@ -44,12 +45,13 @@ bool t3_clock_next_is_job(const struct t3_clock *clock)
 static bool run(struct t3_clock *clock, uint32_t budget, bool jobs)
 {
 	clock->work = 0;
+	clock->spent = 0;
 	clock->stalled = 0;
 	clock->running = true;
 	while (budget && !clock->stalled && clock->heap.count &&
 	       (jobs || !t3_clock_next_is_job(clock))) {
 		fire(clock, t3_heap_pop(&clock->heap));
-		budget = take_work(clock, budget - 1);
+		budget = take_work(clock, budget);
 	}
 	clock->running = false;
 	return clock->heap.count != 0;

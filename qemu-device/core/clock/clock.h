@@ -46,6 +46,7 @@ struct t3_clock {
 	bool running;	  /* in t3_clock_run() */
 	uint32_t stalled; /* rank + 1 of the event that ended the last run, see t3_clock_stall() */
 	uint64_t work;	  /* charged by its events, not yet subtracted from the budget */
+	uint64_t spent;	  /* of its budget, by the last run; more if the last event cost more */
 	/*
 	 * The events of jobs, for which stores do not wait: the engine of each rank, then the timed
 	 * run. Each is at its event's rank. NULL: none.

@@ -76,6 +76,11 @@ bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget)
 	return left;
 }
 
+uint64_t t3_fabric_spent(const struct t3_fabric *fabric)
+{
+	return fabric->clock.spent;
+}
+
 bool t3_fabric_awaits(const struct t3_fabric *fabric, uint32_t *rank)
 {
 	*rank = fabric->clock.stalled - 1;

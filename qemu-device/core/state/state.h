@@ -25,7 +25,7 @@
 #define T3_STATE_COUNTERS	  (8 * T3_COUNTER_COUNT)
 #define T3_STATE_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed")
 T3_STATE_SIZE(t3_event, 32);
-T3_STATE_SIZE(t3_clock, 312); /* job: of what is attached; stalled: within a call */
+T3_STATE_SIZE(t3_clock, 320); /* job: of what is attached; stalled, spent: within a call */
 T3_STATE_SIZE(t3_share, 2064);
 T3_STATE_SIZE(t3_ctl, 88);
 T3_STATE_SIZE(t3_link_injection, 88);
@@ -36,7 +36,7 @@ T3_STATE_SIZE(
 	t3_link,
 	84456); /* ops: callbacks; remote, wanted, idle, wrong_keys, stood: not across a load */
 T3_STATE_SIZE(t3_gang, 64);
-T3_STATE_SIZE(t3_fabric, 18048); /* ops: callbacks; peer: connected anew */
+T3_STATE_SIZE(t3_fabric, 18056); /* ops: callbacks; peer: connected anew */
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
