@@ -101,6 +101,7 @@ def random_programs_are_followed():
 def accidents_are_followed():
     follows("test_core_inject", link=10000, epoch=5000)
     follows("test_core_nak", link=400, epoch=500)
+    follows("test_core_burst", seeds=20, link=10000, epoch=1000)
     follows("test_core_loss", link=10000, epoch=5000)
     follows("test_core_peer", link=50000, epoch=20000)
 

@@ -195,11 +195,12 @@ static void compare(struct host *bursts, struct host *alone)
 	}
 }
 
-TEST("bursts change no result and no counter")
+TEST_WITH("bursts change no result and no counter", NULL, seeds_report)
 {
-	uint32_t seed;
+	uint64_t seed;
 
-	for (seed = 1; seed <= 200; seed++) {
+	for_each_seed(seed, 200)
+	{
 		uint64_t random = seed;
 		struct pair pair = draw(&random);
 		struct host *bursts = host_of(&pair, false), *alone = host_of(&pair, true);
@@ -226,11 +227,12 @@ static void expect_part(struct host *host)
 }
 
 /* How much is sent until the sender knows is a matter of time: more of it, if it is not poisoned. */
-TEST("what is refused of a burst is what would be refused alone")
+TEST_WITH("what is refused of a burst is what would be refused alone", NULL, seeds_report)
 {
-	uint32_t seed;
+	uint64_t seed;
 
-	for (seed = 1; seed <= 200; seed++) {
+	for_each_seed(seed, 200)
+	{
 		uint64_t random = seed;
 		struct pair pair = draw(&random);
 		struct host *host[2];

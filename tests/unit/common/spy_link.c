@@ -40,7 +40,7 @@ REAL(void, t3_link_set_remote, struct t3_link *link, const struct t3_remote_ops 
 REAL(void, t3_link_cut, struct t3_link *link);
 REAL(void, t3_link_clear, struct t3_link *link);
 REAL(void, t3_wire_transmit, struct t3_link *link, struct t3_slot *slot);
-REAL(void, t3_receiver_take, struct t3_link *link, const struct t3_packet *packet,
+REAL(bool, t3_receiver_take, struct t3_link *link, const struct t3_packet *packet,
      const uint8_t *payload);
 
 /* ------------------------------------------------------------------------ runs */
@@ -52,6 +52,15 @@ static void add(struct run *r, struct spy_event event)
 	if (!r->events.count)
 		spy_add(&r->events, (struct spy_event){ BEGINS, r->src, r->dst, 0 });
 	spy_add(&r->events, event);
+}
+
+/* The model knows no bursts: their packets do the same, one after the other. */
+static void add_each(struct run *r, enum kind kind, const struct t3_packet *packet)
+{
+	uint32_t i;
+
+	for (i = 0; i < t3_burst_packets(packet->length); i++)
+		add(r, (struct spy_event){ kind, packet->incarnation, packet->sequence + i, 0 });
 }
 
 static void end(struct run *r)
@@ -134,8 +143,7 @@ static void answered(struct t3_link *link, const struct t3_packet *packet, uint3
 {
 	struct run *r = look(link);
 
-	add(r, (struct spy_event){ status == T3_STATUS_LINK ? GIVEN_UP : ANSWERED,
-				   packet->incarnation, packet->sequence, 0 });
+	add_each(r, status == T3_STATUS_LINK ? GIVEN_UP : ANSWERED, packet);
 	r->ops->answered(link, packet, status);
 }
 
@@ -213,26 +221,31 @@ void __wrap_t3_wire_transmit(struct t3_link *link, struct t3_slot *slot)
 	struct run *r = look(link);
 	bool first_time = slot->packet.sequence == (uint32_t)r->unsent;
 
-	add(r, (struct spy_event){ first_time ? SENT : REPEATED, slot->packet.incarnation,
-				   slot->packet.sequence, 0 });
-	r->unsent += first_time;
+	add_each(r, first_time ? SENT : REPEATED, &slot->packet);
+	r->unsent += first_time ? slot->packets : 0;
 	__real_t3_wire_transmit(link, slot);
 }
 
-void __wrap_t3_receiver_take(struct t3_link *link, const struct t3_packet *packet,
+/* A burst that is refused has not come. */
+bool __wrap_t3_receiver_take(struct t3_link *link, const struct t3_packet *packet,
 			     const uint8_t *payload)
 {
+	uint32_t packets = t3_burst_packets(packet->length);
 	struct run *r = look(link);
-	size_t at;
+	size_t end;
+	bool taken;
 
-	add(r, (struct spy_event){ TAKEN, packet->incarnation, packet->sequence, 0 });
-	at = r->events.count - 1;
+	add_each(r, TAKEN, packet);
+	end = r->events.count;
 	applied = false;
-	__real_t3_receiver_take(link, packet, payload);
+	taken = __real_t3_receiver_take(link, packet, payload);
 	r = run_of(link); /* there may be more of them now */
-	if (applied && !r->blind)
-		r->events.event[at].c = 1;
+	if (!taken && !r->blind)
+		r->events.count -= packets;
+	for (; taken && applied && !r->blind && packets; packets--)
+		r->events.event[end - packets].c = 1;
 	applied = false;
+	return taken;
 }
 
 void __wrap_t3_link_cut(struct t3_link *link)

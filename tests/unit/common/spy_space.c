@@ -361,7 +361,9 @@ uint32_t __wrap_t3_packet_receive(struct t3_link *link, const struct t3_packet *
 		at = r->events.count - 1;
 	}
 	nak = __real_t3_packet_receive(link, packet, payload);
-	if (r && !r->blind && is_judged(nak)) {
+	/* A burst that is refused comes again, packet by packet. */
+	if (r && !r->blind && is_judged(nak) &&
+	    (nak == T3_NAK_NONE || packet->length <= T3_PACKET_PAYLOAD)) {
 		r->events.event[at].kind = UPDATE;
 		r->events.event[at].b = nak;
 	}
