@@ -421,17 +421,6 @@ static void burst_of_too_many(struct host *host)
 	slot_of(host, link->una)->packets = (uint32_t)(link->next - link->una);
 }
 
-static void burst_beyond_the_last_slot(struct host *host)
-{
-	struct t3_link *link = link_of(host);
-	struct t3_slot *slot = slot_of(host, link->una);
-
-	assert_true(slot->packets > 2);
-	link->next = T3_LINK_SLOTS + 2;
-	link->una = link->deliver = link->receiver.expect = T3_LINK_SLOTS - 1;
-	*slot_of(host, link->una) = *slot;
-}
-
 static void burst_that_is_short(struct host *host)
 {
 	slot_of(host, link_of(host)->una)->packet.length = T3_PACKET_PAYLOAD;
@@ -704,7 +693,6 @@ TEST("bursts that contradict themselves are refused")
 	expect_taken(bursting());
 	expect_taken(bursts_answered());
 	expect_refused(bursting(), burst_of_too_many, length);
-	expect_refused(bursting(), burst_beyond_the_last_slot, length);
 	expect_refused(bursting(), burst_that_is_short, length);
 	expect_refused(bursting(), burst_on_a_link_with_a_fault, alone);
 	expect_refused(bursting(), message_as_a_burst, alone);
