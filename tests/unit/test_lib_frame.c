@@ -190,7 +190,8 @@ TEST("frames of a stream stay whole")
 
 TEST("wrong lengths of a stream are refused")
 {
-	static const uint32_t lengths[] = { 0, 265, 0x80000000, 0xffffffff };
+	static const uint32_t lengths[] = { 0, sizeof(struct comm_message) + 1, 0x80000000,
+					    0xffffffff };
 	unsigned char frame[264];
 	size_t i, size;
 	int pair[2];
