@@ -209,7 +209,7 @@ def arguments():
         parser.error(f"-j {given.jobs} is out of range: allowed are 1 to 64")
     if given.all and given.suite:
         parser.error("--all and names of suites exclude each other")
-    return given.jobs, given.known, given.suite or ["check", *["check-all"] * given.all]
+    return given.jobs, given.suite or ["check", *["check-all"] * given.all], given.known
 
 
 def is_busy(folder):
@@ -257,7 +257,7 @@ def report(tests, records, changes, start, used):
 
 
 def main():
-    jobs, only_known, words = arguments()
+    jobs, words, only_known = arguments()
     if not is_configured():
         return 2
     known = declared(NATIVE)
