@@ -61,7 +61,7 @@ void t3_fabric_free(struct t3_fabric *fabric);
 
 /* Runs at most `budget` events; fewer if they process whole tiles. True: events are left. */
 bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget);
-/* What the last t3_fabric_run() took of its budget. One event may have taken more than all of it. */
+/* The part of its budget that the last t3_fabric_run() took. One event may take more than all of it. */
 uint64_t t3_fabric_spent(const struct t3_fabric *fabric);
 /*
  * The ranks, as a bit mask, whose devices the next event may change. 0: no event is pending. So

@@ -405,7 +405,7 @@ static void on_fabrics(const struct experts *m,
 	on_ranks(COLL_RING, m, body);
 }
 
-/* Else the tests below would not show what they are for. */
+/* The tests below show irregular lengths, so the drawn ones have to be. */
 TEST("the drawn routes are skewed, and some ranks get nothing from others")
 {
 	uint32_t rows[EXPERTS_RANKS][EXPERTS_RANKS], to[EXPERTS_RANKS], i, r, t, j, empty;

@@ -11,7 +11,7 @@ uint32_t t3_burst_packets(uint32_t length)
 	return length ? (length + T3_PACKET_PAYLOAD - 1) / T3_PACKET_PAYLOAD : 1;
 }
 
-struct t3_packet t3_burst_packet(const struct t3_packet *burst, uint32_t i)
+static struct t3_packet packet_of(const struct t3_packet *burst, uint32_t i)
 {
 	struct t3_packet packet = *burst;
 	uint32_t before = i * T3_PACKET_PAYLOAD, left = burst->length - before;
@@ -46,7 +46,7 @@ void t3_burst_end(struct t3_link *link, uint64_t seq)
 		struct t3_slot *slot = &link->slot[(seq + i) % T3_LINK_SLOTS];
 
 		*slot = first;
-		slot->packet = t3_burst_packet(&first.packet, i);
+		slot->packet = packet_of(&first.packet, i);
 		slot->packets = 1;
 	}
 }

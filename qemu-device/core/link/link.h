@@ -154,11 +154,9 @@ struct t3_link {
 /* burst.c */
 /* How many packets have so many bytes of payload, at least 1. */
 uint32_t t3_burst_packets(uint32_t length);
-/* Packet i of a burst. */
-struct t3_packet t3_burst_packet(const struct t3_packet *burst, uint32_t i);
 /* How many packets the next burst may have, which leaves slots for stores of the CPU. 1: none. */
 uint32_t t3_burst_room(const struct t3_link *link);
-/* What is in this slot, and all that is under way, are single packets from now on. */
+/* The burst of this slot, or each one under way, is single packets from now on. */
 void t3_burst_end(struct t3_link *link, uint64_t seq);
 void t3_burst_end_all(struct t3_link *link);
 

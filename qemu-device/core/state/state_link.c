@@ -173,13 +173,7 @@ static void visit_link(struct t3_stream *s, struct t3_link *link)
 /* A link that has not carried a packet, and has no injected fault, is not saved. */
 static bool is_new(const struct t3_link *link)
 {
-	const struct t3_link_injection *injected = &link->injected;
-	uint32_t i;
-
-	for (i = 0; i < COUNTED_KINDS; i++)
-		if (injected->counted[i].nth)
-			return false;
-	return !link->next && link->incarnation == 1 && !injected->down && !injected->chance &&
+	return !link->next && link->incarnation == 1 && !t3_link_any_injected(link) &&
 	       !link->on_pump.pos && !link->on_loss.pos;
 }
 

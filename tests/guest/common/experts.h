@@ -34,7 +34,7 @@ float experts_draw(uint32_t a, uint32_t b, uint32_t c);
 uint32_t experts_home(const struct experts *m, uint32_t expert);
 void experts_route(const struct experts *m, uint32_t rank, uint32_t token,
 		   struct experts_route *route);
-/* What an expert makes of a token, times its weight. The bits depend on nothing else. */
+/* An expert's row for a token, times its weight. The bits depend on nothing else. */
 void experts_apply(const struct experts *m, uint32_t expert, float weight, const float *token,
 		   float *out);
 /* Add a row to a sum. */
