@@ -29,7 +29,7 @@ bool t3_plan_owes(const struct t3_plan *plan, uint32_t rank, uint32_t chunk, uin
 	uint32_t at = t3_plan_epoch_of(plan, rank);
 	uint64_t count = t3_layout_input(&plan->layout, rank, chunk);
 
-	if (!gives(plan, rank, chunk) || at > epoch)
+	if (!gives(plan, rank, chunk) || !count || at > epoch)
 		return false;
 	if (at < epoch)
 		return true;

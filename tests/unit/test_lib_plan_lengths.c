@@ -168,6 +168,27 @@ TEST("a rank that has not put all it sends is named with its own length")
 	assert_true(t3_plan_owes(plans[2], 1, 2, 1));
 }
 
+/* Rank 0 gets all its data of rank 2. Rank 1, which sends nothing, is late, too. */
+TEST("a late rank that has no data for a chunk is not named for it")
+{
+	struct words *words = good();
+	uint32_t r;
+
+	memset(words->send, 0, sizeof(words->send));
+	memset(words->receive, 0, sizeof(words->receive));
+	words->send[2][0] = words->receive[0][2] = 6;
+	assert_int_equal(t3_plan_create_all_uneven(comms, RANKS, &exchange, words->of, plans), 0);
+	for (r = 0; r < RANKS; r += 2) {
+		assert_int_equal(t3_plan_arm(plans[r]), 0);
+		become(r, DRM_T3_SPACE_ARMED, 1);
+		assert_int_equal(t3_plan_ready(plans[r], 0), 0);
+	}
+	assert_int_equal(t3_plan_wait(plans[0], in_ms(1)), -ETIMEDOUT);
+	assert_non_null(
+		strstr(t3_plan_error(plans[0]), "rank 2 has put 0 of 6 elements of chunk 0"));
+	assert_false(t3_plan_owes(plans[0], 1, 0, 1));
+}
+
 /* -------------------------------------------------------------- wrong lengths */
 
 TEST("a length that differs at its two ranks is refused with both numbers")
@@ -204,6 +225,20 @@ TEST("a wrong length of one rank is refused at all ranks")
 	words = good();
 	words->of[2].receive = NULL;
 	refused(&exchange, words, -EINVAL, 2, "no lengths of the plan");
+	make(&exchange);
+}
+
+/* Ranks 0 and 2 have a small part of the data. */
+TEST("a rank whose part of the data is above the limits says so, and not another one")
+{
+	struct t3_plan_desc desc = exchange;
+	struct words *words = good();
+
+	desc.dtype = DRM_T3_U8;
+	desc.tile_columns = 1;
+	words->send[1][1] = words->receive[1][1] = (1 << 20) + 1;
+	refused(&desc, words, -EFBIG, 1,
+		"lengths need more than 2^20 tiles at a rank: larger tile_columns are needed");
 	make(&exchange);
 }
 
