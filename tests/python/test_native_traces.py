@@ -240,6 +240,9 @@ def test_what_the_reader_does_not_know_is_named(tmp_path):
         "product of <c10::Odd>", "mine.attend", "kernel triton_mm_3", "aten.lstm"]
     assert "types that the reader does not know: <c10::Odd>" in found["notes"]
     assert "functions without calls inside that the reader does not know: MyAttention" in found["notes"]
+    odd = tensor(1, 4, 4, kind="odd\n\x1b[2J" * 99)
+    found = observed(tmp_path, ROOT_CALL, call(2, "aten::mm", [odd, odd]), call(3, "aten::add", [tensor(1, 4)]))
+    assert all(note.isprintable() and len(note) < 300 for note in found["notes"])
 
 
 @pytest.mark.filterwarnings("ignore")  # some versions of the library are deprecated by themselves
@@ -364,6 +367,10 @@ def test_calls_after_an_asynchronous_one_of_gloo_are_not_inside_it(tmp_path):
     assert [(one["name"], one["bytes"]) for _, one in kinds(found, "collective")] == [
         ("all_reduce", 40), ("all_reduce", 80), ("all_to_all", 40)]
     assert len(kinds(found, "gemm")) == len(kinds(found, "memory")) == 1
+    found = observed(
+        tmp_path, ROOT_CALL, call(2, "c10d::allreduce_", [listed(part)]), call(3, "gloo:all_reduce", [part], parent=2),
+        call(4, "record_param_comms", [listed(other)], parent=3, collective_name="allreduce", pg_size=2), ranks=8)
+    assert [one["ranks"] for _, one in kinds(found, "collective")] == [8, 2]
 
 
 VIEW = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)"
@@ -513,6 +520,10 @@ HOSTILE = {
     delimited(HEAD, node(4, "aten::mm", COMP, arguments(8, "", DEEP, ""))): "inputs.shapes is .*no list",
     delimited(HEAD, node(4, "aten::mm", COMP, arguments(8, DEEP, [[]], ["Int"]))): "inputs.values is ",
     delimited(HEAD, node(4, "aten::mm", COMP, arguments(8, [1], [[]], ["Int"]))): "inputs has no tensors",
+    delimited(HEAD, node(4, "aten::mm(0)", COMP, arguments(8, [1], [[]], ["Int"]), rf_id=[1])): "inputs has no tensors",
+    delimited(HEAD, node(4, "aten::mm", COMP, arguments(8, "[{[]}]", [[]], ["Int"]))): r"inputs.values is \[{\[\]}\]",
+    delimited(HEAD, node(4, "aten::mm", COMP, arguments(8, f"[{'9' * 400} + 1j]", [[]], ["Int"]))):
+        "inputs.values is .*no list of values",
     delimited(HEAD, node(4, "a\nb" * 99, LOAD, tensor_size="x")): r'node 4 "a\?ba\?b.*\.\.\."',
     delimited(HEAD, node(4, "x", COMP, num_ops=5)): "no product, no collective and no other operation",
     delimited(HEAD, node(4, "x", LOAD, field(10, field(1, "a") + field(20, field(1, b"abc"))))):
@@ -527,6 +538,16 @@ def test_a_hostile_trace_of_chakra_ends_with_a_sentence(tmp_path, data):
     with pytest.raises(TraceError, match=HOSTILE[data]) as found:
         traces.convert([str(path)], ranks=2)
     assert str(found.value).startswith(str(path)) and "\n" not in str(found.value)
+
+
+def test_a_hostile_trace_is_read_in_time(tmp_path):
+    """A long name, and calls inside each other."""
+    name, deep = tmp_path / "name.0.et", tmp_path / "deep.json"
+    name.write_bytes(delimited(HEAD, node(4, "a" * (1 << 20), COMP, arguments(8, [1], [[]], ["Int"]))))
+    deep.write_text(nodes(*(call(one, "nccl:all_to_all", [tensor(1, 4)], parent=one - 1)
+                            for one in range(1, 30000)), MM | {"id": 30000}))
+    assert "no product, no collective" in command(name).stderr
+    assert command(deep, "--ranks", 2).stderr == ""
 
 
 def nodes(*calls, **fields):

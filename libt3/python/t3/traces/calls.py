@@ -147,11 +147,15 @@ class Tree:
         return found
 
     def all_inside(self, call: Call) -> Iterator[Call]:
-        todo = list(self.inside.get(call.id, ()))
+        """Without those inside a library's call: they are its kernels, or only look so, as gloo's
+        calls end late."""
+        todo = [call]
         while todo:
             one = todo.pop()
-            yield one
-            todo.extend(self.inside.get(one.id, ()))
+            if one is not call:
+                yield one
+            if not one.is_of_library:
+                todo.extend(self.inside.get(one.id, ()))
 
     def leaves(self) -> list[tuple[Call, str]]:
         """The calls that count and their passes, in the order in which they began."""

@@ -50,7 +50,7 @@ NO_MATTER = frozenset("rf_id scope fw_parent seq_id tid fw_tid stream comm_prior
                       "comm_src comm_dst kernel_backend kernel_file".split())
 TEXT = re.compile(r"'([^'\\]*)'|\"([^\"\\]*)\"")
 CALL = re.compile(r"\w+::|\w+:\w+|record_param_comms")
-PART = re.compile(r"(\w+(?:::|:)?\w+)\((\d{1,9})\)")
+PART = re.compile(r"(\w+(?:::?\w+)?)\((\d{1,9})\)")
 MAX_TEXT = 1 << 22
 
 
@@ -72,8 +72,8 @@ def calls_of(data: bytes, path: str) -> tuple[list[Call], str, set[str]]:
 def joined(calls: list[Call]) -> list[Call]:
     """Chakra's converter of 2023 cuts a call where it starts a kernel: NAME(0), NAME(1) and so on,
     each with all arguments."""
-    first: dict[tuple[str, Any], int] = {}
-    same = {call.id: first.setdefault((call.name, call.attrs.get("rf_id")), call.id)
+    first: dict[tuple[str, str], int] = {}
+    same = {call.id: first.setdefault((call.name, str(call.attrs.get("rf_id"))), call.id)
             for call in calls if "part" in call.attrs}
     for call in calls:
         if call.parent in same:
@@ -177,7 +177,8 @@ def values_of(text: str, where: str, types: list[str]) -> list[Any]:
                          "read")
     try:
         found = ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+    except (ValueError, TypeError, ArithmeticError, SyntaxError, RecursionError,
+            MemoryError) as error:
         raise TraceError(f"{where}.values is {shown(text)}, which is no list of values") from error
     if not isinstance(found, list):
         raise TraceError(f"{where}.values is {shown(text)}, which is no list")

@@ -125,7 +125,7 @@ class Step:
         if not m * n * k * batch:
             return ""
         if dtype.startswith("<"):
-            self.unknown["types"].add(dtype)
+            self.unknown["types"].add(shown(dtype))
             self._leave_out(f"product of {dtype}", where)
             return ""
         self.counts["products"] += 1
@@ -152,7 +152,7 @@ class Step:
             raise call.refuse(f"it has {shown(str(found.bytes))} bytes, and t3 sim has at most "
                               f"{MAX_BYTES}")
         if found.dtype.startswith("<"):
-            self.unknown["types"].add(found.dtype)
+            self.unknown["types"].add(shown(found.dtype))
             self._leave_out(f"{name} of {found.dtype}", where)
             return
         self._exchange(call, where, found)
