@@ -61,7 +61,10 @@ static uint32_t answers(const struct t3_link *link, const struct t3_response *re
 	return link->slot[seq % T3_LINK_SLOTS].packets;
 }
 
-/* As a list that is full loses a response, so may this, and the sender repeats the packet. */
+/*
+ * Each packet of an answered burst gets a response of its own. Responses for which the list has no
+ * room are lost, as they are elsewhere: the sender repeats their packets.
+ */
 static void part_responses(struct t3_link *link)
 {
 	struct t3_response all[T3_LINK_RESPONSES];

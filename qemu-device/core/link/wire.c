@@ -46,7 +46,7 @@ void t3_wire_transmit(struct t3_link *link, struct t3_slot *slot)
 	slot->arrival = link->busy + T3_LINK_LATENCY;
 }
 
-/* Each has the status that it would have alone. */
+/* The receiver has refused a burst: each of its packets gets the status that it has alone. */
 static void pass_each(struct t3_link *link, uint64_t seq)
 {
 	uint64_t end = t3_link_after(link, seq);

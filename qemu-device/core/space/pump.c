@@ -139,7 +139,7 @@ static uint32_t send_control(struct t3_link *link, struct t3_ctl *ctl)
 	return sizeof(ctl->packet);
 }
 
-/* Returns how many packets it has sent, or 1. Each of a burst is a piece of work of its own. */
+/* Returns how many packets were sent, or 1. Each packet of a burst is a piece of work of its own. */
 static uint32_t serve(struct t3_link *link, uint32_t client)
 {
 	struct t3_ctl *ctl = link->turn[client].ctl_head;

@@ -67,7 +67,7 @@ static bool is_first(const struct t3_link *link, uint64_t packet)
 	return seq == packet;
 }
 
-/* Of a packet that has its slot still. */
+/* Is the response for a packet of a burst under way, and not for its first one? */
 static bool is_in_burst(const struct t3_link *link, const struct t3_response *response)
 {
 	uint64_t seq = link->una + (uint32_t)(response->sequence - (uint32_t)link->una);
