@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import operator
 import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
@@ -178,6 +179,30 @@ class Comm(Resource):
 
         return Plan(self._whole("plan", create, timeout), about)
 
+    def plan_uneven(self, send: Iterable[int], receive: Iterable[int],
+                    dtype: DtypeLike = "float32", columns: int = 0,
+                    timeout: float | None = None, **options: Any) -> Plan:
+        """Make an all-to-all with a length for each pair of ranks, as MPI_Alltoallv() has it.
+
+        send[r] elements go to rank r, and receive[r] come from it, which is rank r's send for this
+        rank. Each has a number for each rank, 0 too, with `columns` of whole rows. What this rank
+        sends is the whole: chunk r is for rank r. The result has the elements of rank 0, of rank 1
+        and so on, without gaps. Options: algorithm, path and tile, as plan() has them, and the same
+        at all ranks. ValueError: not a number for each rank. Errors: EINVAL: two ranks differ in
+        what one sends the other, which the sentence names; EFBIG: more than a device has.
+        """
+        from t3.plan import Plan, plan_desc  # pylint: disable=import-outside-toplevel
+
+        desc, about = plan_desc("all_to_all", (0, columns) if columns else 0, dtype, **options)
+        lengths = plan_lengths([(send, receive)], self.ranks)
+        out, parent = ffi.new("struct t3_plan **"), self._live()
+
+        def create(pointer: Any, end: int) -> int | Handle:
+            result = lib.t3_plan_create_uneven(pointer, desc, lengths[0], end, out)
+            return result or Handle(out[0], lib.t3_plan_destroy, (parent,))
+
+        return Plan(self._whole("plan", create, timeout), about)
+
     # --- plain collectives
 
     def set_deterministic(self, on: bool) -> None:
@@ -288,6 +313,20 @@ class Comm(Resource):
     def _collective(self, what: str, call: Callable[[Any, int], int],
                     timeout: float | None) -> None:
         self._whole(what, call, timeout)
+
+
+def plan_lengths(pairs: Iterable[tuple[Iterable[int], Iterable[int]]],
+                 ranks: int) -> tuple[Any, list[Any]]:
+    """The C array of each rank's (send, receive), and the arrays that it points to."""
+    kept = []
+    for pair in pairs:
+        for what, lengths in zip(("send", "receive"), pair):
+            numbers = [operator.index(length) for length in lengths]
+            if len(numbers) != ranks or min(numbers) < 0:
+                raise ValueError(f"{what} has a length of 0 or more for each of the {ranks} ranks; "
+                                 f"got {numbers}")
+            kept.append(ffi.new("uint64_t[]", numbers))
+    return ffi.new("struct t3_plan_lengths[]", list(zip(kept[::2], kept[1::2]))), kept
 
 
 def pointer_to(array: Array) -> Any:

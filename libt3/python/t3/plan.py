@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from t3 import _waits, dtypes, errors
 from t3._library import ffi, lib, string
@@ -13,7 +13,7 @@ from t3._names import (T3_PLAN_DETERMINISTIC, T3_PLAN_NO_CHUNK, T3_PLAN_WIDEN, A
                        Dtype, Path, Progress)
 from t3._resource import Handle, Resource
 from t3.buffer import array_of, view_of
-from t3.comm import Comm
+from t3.comm import Comm, plan_lengths
 from t3.dtypes import DtypeLike, OpLike
 from t3.records import Fault
 from t3.space import BorrowedSpace
@@ -87,10 +87,31 @@ class Plan(Resource):
                dtype: DtypeLike = "float32", **options: Any) -> list[Plan]:
         """The plans of all ranks of Comm.local(), for one thread. Arguments as Comm.plan()."""
         desc, about = plan_desc(collective, shape, dtype, **options)
+        return cls._all_by(comms, about, lambda array, ranks, out: lib.t3_plan_create_all(
+            array, ranks, desc, out))
+
+    @classmethod
+    def all_uneven(cls, comms: Sequence[Comm], lengths: Iterable[Iterable[int]],
+                   dtype: DtypeLike = "float32", columns: int = 0, **options: Any) -> list[Plan]:
+        """The all-to-alls of all ranks of Comm.local(): rank i sends lengths[i][j] elements to j.
+
+        A matrix of ranks x ranks. All else is as for Comm.plan_uneven().
+        """
+        desc, about = plan_desc("all_to_all", (0, columns) if columns else 0, dtype, **options)
+        rows = [list(row) for row in lengths]
+        if {len(rows), *map(len, rows)} != {len(comms)}:
+            raise ValueError(f"lengths is a matrix of {len(comms)} x {len(comms)}; got {rows}")
+        each = plan_lengths(zip(rows, zip(*rows)), len(comms))
+        return cls._all_by(comms, about, lambda array, ranks, out: lib.t3_plan_create_all_uneven(
+            array, ranks, desc, each[0], out))
+
+    @classmethod
+    def _all_by(cls, comms: Sequence[Comm], about: About,
+                create: Callable[[Any, int, Any], int]) -> list[Plan]:
         handles = [comm._live() for comm in comms]
         array = ffi.new("struct t3_comm *[]", [handle.pointer for handle in handles])
         out = ffi.new("struct t3_plan *[]", len(handles))
-        result = lib.t3_plan_create_all(array, len(handles), desc, out)
+        result = create(array, len(handles), out)
         if result:
             sentences = [string(lib.t3_comm_error(handle.pointer)) for handle in handles]
             raise errors.make(result, next(filter(None, sentences), ""), "plans")
