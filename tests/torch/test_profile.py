@@ -279,6 +279,32 @@ def test_memory_of_a_product_that_is_gone_is_no_product(crew):
     assert [one["summed"] for one in found["operations"] if "summed" in one] == []
 
 
+def reused_by_a_layer(_rank, ranks, directory):
+    """A layer's sum may take the memory that a product has left."""
+    left, right = torch.ones(64, INPUTS), torch.ones(INPUTS, OUTPUTS)
+    last = t3.torch.RowParallelLinear(INNER, OUTPUTS, bias=False)
+    data = torch.ones(64, INNER // ranks)
+    reused = []
+
+    def step():
+        for _ in range(20):
+            made = left @ right
+            address = made.data_ptr()
+            del made
+            with torch.no_grad():
+                again = last(data)
+            reused.append(again.data_ptr() == address)
+            dist.all_reduce(again)
+
+    return recorded(step, directory), any(reused)
+
+
+def test_a_layers_sum_in_the_memory_of_a_product_is_no_product(crew):
+    found, is_reused = crew.run(reused_by_a_layer)[0]
+    assert is_reused, "the allocator has other habits"
+    assert "afterwards" not in [one.get("summed") for one in found["operations"]]
+
+
 # --- without values
 
 def on_meta(_rank, ranks, directory, is_scattered):

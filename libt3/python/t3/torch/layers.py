@@ -45,6 +45,8 @@ class Ways:
         with recording.hidden():
             product = Product(flat, right, self.ranks, dtype)
             target = self._reduce(product, name)
+        if recorder:
+            recorder.written(target)
         wanted = target[:shape.numel() * product.columns].view(*shape, product.columns)
         return wanted.to(left.dtype)
 

@@ -69,6 +69,10 @@ class Recording(TorchDispatchMode):
         self._add({"gemm": shape, "summed": "while made", "collective": {
             "name": name, "bytes": size, "ranks": ranks, "dtype": name_of(dtype)}})
 
+    def written(self, tensor: torch.Tensor) -> None:
+        """What is hidden has made this: its memory is that of no earlier product any more."""
+        self._forget([tensor])
+
     def product(self, left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype) -> None:
         """A product that is made in another way than a device of this type would."""
         shape = gemm_of(left, right, dtype)

@@ -220,7 +220,6 @@ class Work(dist._Work):
 
     def wait(self, timeout: Any = datetime.timedelta(0)) -> bool:
         """Wait, and raise the collective's error. A timeout above 0 ends this wait alone."""
-        self._release()
         seconds = seconds_of(timeout)
         if seconds is not None:
             self._go_on()
@@ -231,6 +230,7 @@ class Work(dist._Work):
         if not self._wait_until_done(seconds):
             raise CollectiveError(f"t3: the wait timed out after {seconds:g} seconds, and the "
                                   "collective goes on")
+        self._release()
         if self._job.error is not None:
             raise self._job.error
         return True
