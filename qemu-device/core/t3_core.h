@@ -264,7 +264,7 @@ const char *t3_name_inject(uint32_t kind); /* as t3_inject_parse() takes it */
 
 /*
  * Copies of the state, for monitors and debuggers. They change nothing. False, or ~0: the object
- * does not exist.
+ * does not exist. A callback for trace events may call those of its own device.
  */
 struct t3_space_info {
 	uint32_t state, epoch, generation;
@@ -294,7 +294,10 @@ struct t3_seg_counts {
 struct t3_segment_info {
 	uint32_t kind, op, dtype, updates;
 	uint32_t tiles, tiles_tracked, tiles_ready;
+	uint32_t rows, row_bytes;
+	uint32_t routes;		  /* bit mask; 0 for LOCAL */
 	uint32_t target_ranks;		  /* bit mask; 0 for LOCAL */
+	uint32_t target_segment;	  /* at each target */
 	uint64_t send_bytes, acked_bytes; /* of this epoch; 0 for LOCAL */
 	struct t3_seg_counts counts;
 };
@@ -338,6 +341,12 @@ struct t3_queue_info {
 };
 /* False: there is no such queue. */
 bool t3_dev_queue_info(const struct t3_dev *dev, uint32_t queue, struct t3_queue_info *info);
+/*
+ * The descriptor that the queue has read last, which trace_descriptor() is about; `gemm` is what it
+ * points to if it is a GEMM that has begun, else 0.
+ */
+bool t3_dev_queue_descriptor(const struct t3_dev *dev, uint32_t queue,
+			     struct t3_descriptor *descriptor, struct t3_gemm *gemm);
 
 /*
  * The next pending injection at a rank, in the form for t3_fabric_inject(). nth and count are

@@ -108,6 +108,10 @@ TEST("a tile's report follows its way")
 	expect_tile(a->dev, 0, 0, 16, true);
 	assert_true(t3_dev_segment_info(a->dev, 0, 0, &info));
 	assert_int_equal(info.target_ranks, 1u << 1);
+	assert_int_equal(info.routes, 1u << 0);
+	assert_int_equal(info.target_segment, 0);
+	assert_int_equal(info.rows, 4);
+	assert_int_equal(info.row_bytes, 16);
 	assert_int_equal(info.tiles_tracked, 1);
 	assert_int_equal(info.tiles_ready, 1);
 	assert_int_equal(info.acked_bytes, 0);

@@ -86,7 +86,11 @@ bool t3_dev_segment_info(const struct t3_dev *dev, uint32_t id, uint32_t index,
 		.tiles = segment->tiles,
 		.tiles_tracked = segment->tiles_tracked,
 		.tiles_ready = segment->ready_count,
+		.rows = segment->rows,
+		.row_bytes = segment->row_bytes,
+		.routes = segment->routes,
 		.target_ranks = target_ranks(segment),
+		.target_segment = segment->target_segment,
 		.send_bytes = segment->send_bytes,
 		.acked_bytes = segment->acked_bytes,
 		.counts = segment->counts,
@@ -159,6 +163,21 @@ bool t3_dev_queue_info(const struct t3_dev *dev, uint32_t id, struct t3_queue_in
 		info->fence_value = t3_queues(dev)->fence[q->desc.dst];
 		info->fence_wanted = q->desc.src;
 	}
+	return true;
+}
+
+bool t3_dev_queue_descriptor(const struct t3_dev *dev, uint32_t id,
+			     struct t3_descriptor *descriptor, struct t3_gemm *gemm)
+{
+	const struct t3_queue *q;
+
+	if (id >= T3_MAX_QUEUES || t3_queues(dev)->queue[id].state == T3_QUEUE_FREE)
+		return false;
+	q = &t3_queues(dev)->queue[id];
+	*descriptor = q->desc;
+	*gemm = (struct t3_gemm){ 0 };
+	if (q->desc.opcode == T3_DESC_GEMM)
+		*gemm = *t3_gemm_arguments(q);
 	return true;
 }
 

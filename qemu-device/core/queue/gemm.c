@@ -10,6 +10,11 @@ struct t3_gemm_run *t3_gemm_of(const struct t3_queue *q)
 	return &t3_queues(q->dev)->gemm[t3_queue_id(q)];
 }
 
+const struct t3_gemm *t3_gemm_arguments(const struct t3_queue *q)
+{
+	return &t3_gemm_of(q)->args;
+}
+
 uint32_t t3_gemm_begin(struct t3_queue *q, uint64_t *detail)
 {
 	struct t3_gemm_run *run = t3_gemm_of(q);

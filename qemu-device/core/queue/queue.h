@@ -104,6 +104,9 @@ uint32_t t3_queue_id(const struct t3_queue *q);
 void t3_queue_enable(struct t3_dev *dev, uint32_t word, uint32_t value);
 void t3_ring_complete(struct t3_queue *q, uint32_t status, uint64_t detail);
 
+/* gemm.c: of the GEMM that the queue has begun last */
+const struct t3_gemm *t3_gemm_arguments(const struct t3_queue *q);
+
 /* work.c: waits until no slice is under way, so that all sums are complete */
 void t3_work_settle(struct t3_dev *dev);
 
