@@ -185,8 +185,28 @@ def sim_device():
     sim_device_boot("sim-no-device", ["--fabric-opts", "timed=off"], SIM_NO_DEVICE)
 
 
+def workload_of_a_record():
+    """A run's record becomes a workload: the device's GEMM has its K, and that of stores is given."""
+    name, job = "e2e-workload", "t3 gemm-rs --ranks 4 --shape 64x96x128 --dtype f32 --iters 2"
+    status, batch = guest_batch(name, ["--ranks", "4", "--fabric-opts", f"record={record_of(name)}"],
+                                [f"{job} --write gemm", f"{job} --write doorbell"], 60)
+    made = BUILD / "run" / f"{name}.json"
+    results = [vm_result(name, status, batch[0].log)]
+    for what, command, wanted in (
+            ("t3 trace", ["trace", "-o", made, "--record", record_of(name), "--k", "1=32", "--json"],
+             [("gemm", 2, 64, 96, 32), ("stores", 2, 64, 96, 32)]),
+            ("t3 sim", ["sim", "--workload", made, "--json"], [])):
+        done, log = execute(f"{name}-{what[3:]}", [*here(BUILD / "t3"), *command])
+        outputs = (from_json(log.read_text(errors="replace")) or {}).get("outputs", [])
+        found = [tuple(one.get(key) for key in ("made_by", "count", "m", "n", "k")) for one in outputs
+                 if one["collective"] == "reduce_scatter_tensor" and one["ranks"] == 4]
+        results.append(Result(f"{name}/{what}", PASS if (done, found) == (0, wanted) else FAIL, log))
+    report([*results, replay_result(name)])
+
+
 def e2e_suite():
     sim_use()
+    workload_of_a_record()
     sim_device()
     injected()
     by_ranks = collections.defaultdict(list)

@@ -38,7 +38,11 @@ USAGE = {
     "status": ["-d", "-d -1", "-d 18446744073709551616", "--json=1"],
     "trace": ["", "-- true", "-o /tmp/x", "-o /tmp/x --", "-o /tmp/x --buffer 3 -- true",
               "-o /tmp/x --sample 0 -- true", "-o /tmp/x --merge y", "-o /tmp/x --qemu-log y",
-              "-o /tmp/x --merge y --qemu-log z true"],
+              "-o /tmp/x --merge y --qemu-log z true", "--record x", "-o /tmp/x --record y true",
+              "-o /tmp/x --record y --merge z --qemu-log z", "-o /tmp/x --record y --nodes",
+              "-o /tmp/x --record y --rank 32", "-o /tmp/x --rank 1 -- true", "-o /tmp/x --k 8 -- true",
+              *(f"-o /tmp/x --record y --k {k}" for k in ("0", "", "x", "=8", "0=8", "1=", "1=2x3", "1=2x3x",
+                                                          "1=2x3x4x5", "2x3x4", "16777217", "1=-8"))],
     "inject": ["", "--list drop", "--json drop rank=0 peer=1", "x" * 1100],
     "mpi": ["--json=1"],
     "selftest": ["--timeout 0", "--timeout 3601", "--timeout"],
@@ -380,7 +384,9 @@ def usage_tests():
     for command, status in (("top --once", 1), ("status", 1), ("stat -- true", 125),
                             ("trace -o /dev/null -- true", 125), ("inject --list", 1),
                             ("reset --all", 1), ("info", 1), ("selftest", 1),
-                            ("trace -o /nonexistent/x -- true", 125)):
+                            ("trace -o /nonexistent/x -- true", 125),
+                            ("trace -o /dev/null --record README.md", 1),
+                            ("trace -o /dev/null --record /nonexistent", 1)):
         yield f"{command}: no device", check_no_device, (command, status)
 
 
@@ -419,7 +425,7 @@ def check_complete_options(command):
         need("unrecognized" not in error, f"{option}: {error}")
 
 
-FORMS = {"trace": 2, "inject": 2, "sim": 7}  # forms in t3(1)'s synopsis; other commands have one
+FORMS = {"trace": 3, "inject": 2, "sim": 7}  # forms in t3(1)'s synopsis; other commands have one
 
 
 def check_manual():
@@ -475,6 +481,7 @@ def check_complete_values():
     need("link_gbps=" in complete("t3", "sim", "--param", "link"), "parameters")
     need("README.md" in complete("t3", "stat", "-o", "READ"), "files")
     need("README.md" in complete("t3", "dump", "READ"), "dumps")
+    need("README.md" in complete("t3", "trace", "--record", "READ"), "records")
     need("printf" in complete("t3", "stat", "--json", "--", "print"), "commands")
     need("README.md" in complete("t3", "trace", "-o", "x", "--", "cat", "READ"), "arguments")
 

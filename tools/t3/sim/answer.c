@@ -135,6 +135,9 @@ static void trace_state(void *opaque, uint32_t space, uint32_t from, uint32_t to
 
 	replay_log(d->replay, "    state  device %u  space %u  %s to %s  epoch %u", d->slot, space,
 		   t3_name_space_state(from), t3_name_space_state(to), epoch);
+	if (d->replay->options->watch && d->attached)
+		d->replay->options->watch->state(d->replay->options->opaque, d->dev, d->rank, space,
+						 from, to, epoch);
 }
 
 static void trace_fault(void *opaque, uint32_t space, const struct t3_fault_record *record)
@@ -169,6 +172,9 @@ static void trace_descriptor(void *opaque, uint32_t queue, uint32_t index, uint3
 	replay_log(d->replay, "    descriptor  device %u  queue %u  index %u  %s  status %s",
 		   d->slot, queue, index, t3_name_opcode(opcode),
 		   t3_name_descriptor_status(status));
+	if (d->replay->options->watch && d->attached)
+		d->replay->options->watch->descriptor(d->replay->options->opaque, d->dev, d->rank,
+						      queue, status);
 }
 
 static void trace_block(void *opaque, uint32_t space, uint32_t segment, uint32_t tile, bool sent)
@@ -284,7 +290,7 @@ static void stored(void *opaque, uint64_t offset, uint64_t len)
 	t3_record_hash_memory(&d->replay->context, d->slot, offset, d->memory + offset, len);
 }
 
-const struct t3_mem_watch replay_watch = {
+const struct t3_mem_watch replay_mem_watch = {
 	.fetch = fetch,
 	.stored = stored,
 };

@@ -41,7 +41,7 @@ static void new_device(struct replay *replay, struct replay_device *device)
 		return;
 	}
 	device->aperture_size = config->aperture_size;
-	t3_dev_watch(device->dev, &replay_watch, device);
+	t3_dev_watch(device->dev, &replay_mem_watch, device);
 }
 
 void replay_drop_device(struct replay_device *device)
@@ -66,6 +66,7 @@ static void attach(struct replay *replay, struct replay_device *device)
 		replay_bad(replay, "a device attached to rank %u, which cannot be", rank);
 	else
 		device->attached = true;
+	device->rank = rank;
 }
 
 static void detach(struct replay_device *device)

@@ -160,6 +160,7 @@ static void read_header(struct replay *replay)
 		config.ranks = (uint32_t)number[2];
 		config.id = number[3];
 		config.timed = number[4];
+		replay->result->ranks = config.ranks;
 		replay->fabric = t3_fabric_new(&config, &replay_fabric_ops, replay);
 		if (replay->fabric)
 			t3_fabric_set_inline_budget(replay->fabric, (uint32_t)number[5]);

@@ -14,9 +14,22 @@
 
 enum replay_verdict { REPLAY_SAME, REPLAY_DIVERGED, REPLAY_BAD };
 
+/*
+ * Told what the devices do. `dev` is attached; t3_core.h says which reports of it a callback may
+ * take.
+ */
+struct replay_watch_ops {
+	void (*state)(void *opaque, const struct t3_dev *dev, uint32_t rank, uint32_t space,
+		      uint32_t from, uint32_t to, uint32_t epoch);
+	void (*descriptor)(void *opaque, const struct t3_dev *dev, uint32_t rank, uint32_t queue,
+			   uint32_t status);
+};
+
 struct replay_options {
-	uint64_t until; /* entries at most; 0: all */
-	FILE *log;	/* prints a line for each record; NULL: no lines */
+	uint64_t until;			      /* entries at most; 0: all */
+	FILE *log;			      /* prints a line for each record; NULL: no lines */
+	const struct replay_watch_ops *watch; /* NULL: nobody is told */
+	void *opaque;			      /* of watch */
 };
 
 struct replay_result {
@@ -25,7 +38,8 @@ struct replay_result {
 	bool complete; /* the record is complete; else it ends in the middle */
 	uint64_t entries;
 	uint64_t bytes;
-	uint64_t now; /* virtual ns */
+	uint64_t now;	/* virtual ns */
+	uint32_t ranks; /* of the fabric */
 	uint64_t count[T3_REC_COUNT];
 	/* DIVERGED: the place, and both sides. BAD: `where` and `why`. */
 	uint64_t at; /* byte in the file */

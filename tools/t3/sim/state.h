@@ -13,7 +13,7 @@ struct replay;
 struct replay_device {
 	struct replay *replay;
 	struct t3_dev *dev; /* NULL: the slot is free */
-	uint32_t slot;
+	uint32_t slot, rank;
 	bool attached;
 	uint8_t *memory;
 	uint64_t memory_size, aperture_size; /* 0 while the slot is free */
@@ -68,7 +68,7 @@ void replay_drop_device(struct replay_device *device);
 /* answer.c */
 extern const struct t3_host_ops replay_host_ops;
 extern const struct t3_fabric_ops replay_fabric_ops;
-extern const struct t3_mem_watch replay_watch;
+extern const struct t3_mem_watch replay_mem_watch;
 /* The call returned `value`. The record has `size` bytes of it. */
 void replay_end(struct replay *replay, uint64_t value, uint32_t size);
 
