@@ -284,8 +284,10 @@ REFUSED = [
     ("local-experts", "--ep 4 --routing uniform --routing uniform", "--routing is given twice"),
     ("local-experts", "--ep 4 --routing uniform --seed x", "--seed takes a number"),
     ("local-experts", "--ep 4 --seed 3", "--seed is that of a draw"),
-    ("sizes-deepseek-v3", "--ep 128 --routing uniform", "--routing: --ep 128: cache_kib is too large: over "
-     "262144 lines of request_bytes on 128 devices"),
+    ("sizes-deepseek-v3", "--ep 128 --routing uniform --param cache_kib=1048576", "--routing: --ep 128: "
+     "cache_kib is too large: over 2097152 lines of request_bytes on 128 devices"),
+    ("sizes-deepseek-v3", "--ep 256 --routing uniform --param link_latency_ns=1000", "--routing: --ep 256: "
+     "link_latency_ns is too large: over 33554432 messages in flight between 256 devices"),
     ("nothing", "", "nothing.json cannot be opened: No such file"),
 ]
 

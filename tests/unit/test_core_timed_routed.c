@@ -433,6 +433,44 @@ TEST_WITH("routed rows: a mirrored device has the counters of ranks that are ali
 	}
 }
 
+/*
+ * More ranks and messages in flight than a guest may have. Each rank sends a row to the expert of the
+ * rank after it, and two to its own.
+ */
+#define WIDE 72u
+TEST("a layer of many ranks is simulated, and ranks that are alike have the same counters")
+{
+	static uint32_t rows[WIDE * WIDE];
+	struct t3_timed_counters all, one;
+	struct t3_timed *sim, *mirror;
+	struct layer layer;
+	uint32_t i;
+
+	make(&layer, T3_TIMED_COMBINE, WIDE, WIDE);
+	layer.routing.rows = rows;
+	for (i = 0; i < WIDE; i++) {
+		rows[i * WIDE + i] = 2;
+		rows[i * WIDE + (i + 1) % WIDE] = 1;
+	}
+	layer.setup.program = T3_TIMED_T3;
+	layer.setup.workload.rows = 3 * WIDE;
+	timed_param(&layer.setup, "link_latency_ns", 900);
+	sim = t3_timed_new(&layer.setup);
+	layer.setup.mirrored = true;
+	mirror = t3_timed_new(&layer.setup);
+	assert_true(sim && mirror);
+	while (t3_timed_run_in_turns(sim, 1000) || t3_timed_run(mirror, T3_TIMED_NEVER, 1000))
+		;
+	t3_timed_counters(mirror, 0, &one);
+	assert_true(one.end > 900000);
+	for (i = 0; i < WIDE; i++) {
+		t3_timed_counters(sim, i, &all);
+		assert_memory_equal(&all, &one, sizeof(one));
+	}
+	t3_timed_free(sim);
+	t3_timed_free(mirror);
+}
+
 /* ------------------------------------------------------------------- refused */
 
 static void assert_refused(const struct layer *layer, const char *text)
@@ -497,8 +535,8 @@ TEST("a routing of more tiles than a host has memory for is refused")
 	layer.setup.workload.columns = 32;
 	layer.setup.workload.depth = 16;
 	assert_true(t3_timed_check(&layer.setup, why, sizeof(why)));
-	/* A tile row for each expert, of 128 tiles: as one matrix, it would be a 32nd of them. */
-	layer.setup.workload.columns = 4096;
+	/* A tile row for each expert, of 1024 tiles: as one matrix, it would be a 32nd of them. */
+	layer.setup.workload.columns = 32768;
 	assert_refused(&layer, "the routing has too many rows");
 	layer.setup.workload.columns = 32;
 	layer.setup.workload.depth = 1u << 16;
@@ -507,4 +545,32 @@ TEST("a routing of more tiles than a host has memory for is refused")
 	layer.setup.workload.depth = 16;
 	assert_refused(&layer, "rows is 65536, and the routing has 4295032831");
 	free(rows);
+}
+
+TEST("a layer that is too large is refused by its field and by what it has")
+{
+	static const uint32_t one_row[WIDE * WIDE] = { 1 };
+	struct layer layer;
+	uint64_t i;
+
+	make(&layer, T3_TIMED_COMBINE, 2, 2);
+	layer.setup.workload.columns = 1 << 14;
+	for (i = 0; i < 4; i++)
+		layer.rows[i] = 1 << 20;
+	layer.setup.workload.rows = sum(&layer);
+	assert_refused(&layer, "rows x columns is too large: over 67108864 tracked pieces");
+	layer.setup.workload.columns = 1024;
+	layer.setup.workload.depth = 1;
+	for (i = 0; i < 4; i++)
+		layer.rows[i] = 1 << 22;
+	layer.setup.workload.rows = sum(&layer);
+	assert_refused(&layer, "the routing has too many rows, 16777216: ");
+	make(&layer, T3_TIMED_COMBINE, WIDE, WIDE);
+	layer.routing.rows = one_row;
+	layer.setup.workload.rows = 1;
+	timed_param(&layer.setup, "link_latency_ns", 10000);
+	assert_refused(&layer, "link_latency_ns is too large: over 33554432 messages in flight");
+	timed_param(&layer.setup, "link_latency_ns", 500);
+	timed_param(&layer.setup, "cache_kib", 1048576);
+	assert_refused(&layer, "cache_kib is too large: over 2097152 lines");
 }

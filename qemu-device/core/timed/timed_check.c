@@ -20,6 +20,14 @@
 #define MAX_EXPERTS 65536u
 #define MAX_PS	    ((uint64_t)1 << 51) /* half an hour */
 
+/*
+ * Only runs of this process have a routing, and none of a guest: 3 GiB of memory at most, for 256
+ * devices.
+ */
+#define MAX_ROUTED	  ((uint64_t)1 << 26) /* pieces, or messages of a run */
+#define MAX_ROUTED_LINES  ((uint64_t)1 << 21)
+#define MAX_ROUTED_FLIGHT ((uint64_t)1 << 25)
+
 struct complaint {
 	char *text;
 	size_t size;
@@ -200,10 +208,11 @@ static bool check_layer(const struct t3_timed_setup *setup, const struct complai
 		 ceil_div(p->tile_rows, p->request_bytes / (p->tile_columns * w->element_bytes));
 	messages = (layer.pairs + layer.tile_rows) * columns +
 		   layer.rows * row * w->element_bytes / p->request_bytes;
-	if (layer.tile_rows * columns > MAX_PIECES || pieces + messages > MAX_PIECES)
+	if (layer.tile_rows * columns > MAX_ROUTED || pieces + messages > MAX_ROUTED)
 		return refuse(why,
-			      "the routing has too many rows: over %" PRIu64 " pieces and messages",
-			      MAX_PIECES);
+			      "the routing has too many rows, %" PRIu64 ": %" PRIu64
+			      " pieces and messages, and at most %" PRIu64,
+			      layer.rows * ranks, pieces + messages, MAX_ROUTED);
 	if (steps * parts > MAX_BLOCKS ||
 	    layer.tile_rows + experts * columns > MAX_BLOCKS / (steps * parts))
 		return refuse(why, "depth is too large: over %" PRIu64 " blocks of A and B",
@@ -304,24 +313,27 @@ static bool check_memory(const struct t3_timed_setup *setup, const struct extent
 	uint64_t parts = e->a_parts > e->b_parts ? e->a_parts : e->b_parts;
 	uint64_t peers = timed_peers(setup);
 	uint64_t pieces = e->tiles * e->tile_pieces;
+	uint64_t most = setup->routing ? MAX_ROUTED : MAX_PIECES;
+	uint64_t lines = setup->routing ? MAX_ROUTED_LINES : MAX_LINES;
+	uint64_t flight = setup->routing ? MAX_ROUTED_FLIGHT : MAX_FLIGHT;
 
-	if (e->tiles > MAX_PIECES || pieces * e->outputs > MAX_PIECES)
+	if (e->tiles > most || pieces * e->outputs > most)
 		return refuse(why, "rows x columns is too large: over %" PRIu64 " tracked pieces",
-			      MAX_PIECES);
+			      most);
 	if (e->steps * parts > MAX_BLOCKS ||
 	    (e->rows + e->columns) * e->steps * parts > MAX_BLOCKS / e->outputs)
 		return refuse(why, "depth is too large: over %" PRIu64 " blocks of A and B",
 			      MAX_BLOCKS);
-	if (p->cache_kib * 1024 / p->request_bytes * e->devices > MAX_LINES)
+	if (p->cache_kib * 1024 / p->request_bytes * e->devices > lines)
 		return refuse(why,
 			      "cache_kib is too large: over %" PRIu64
 			      " lines of request_bytes on %" PRIu64 " devices",
-			      MAX_LINES, e->devices);
-	if (timed_in_flight(setup, pieces) * peers * e->devices > MAX_FLIGHT)
+			      lines, e->devices);
+	if (timed_in_flight(setup, pieces) * peers * e->devices > flight)
 		return refuse(why,
 			      "link_latency_ns is too large: over %" PRIu64
 			      " messages in flight between %" PRIu64 " devices",
-			      MAX_FLIGHT, e->devices);
+			      flight, e->devices);
 	/* The parts of a chunk have fewer pieces. */
 	pieces += 2 * setup->workload.ranks;
 	if (timed_node_in_flight(setup, pieces) * e->devices > MAX_FLIGHT)
