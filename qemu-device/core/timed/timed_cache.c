@@ -68,19 +68,27 @@ static void write_back(struct timed_device *d, struct timed_line *line)
 	write_block(d, line->bytes);
 }
 
-/* The least recently used line of the block's set. One that is being filled: all lines are. */
+/*
+ * The least recently used line of the block's set. One that is being filled: all lines are. Each
+ * comparison waits for the one before, so that the set's halves are compared side by side.
+ */
 static uint32_t oldest_of(const struct timed_cache *c, uint32_t block)
 {
-	uint32_t first = set_of(c, block) * c->ways, oldest = first, way;
-	uint64_t least = c->used[first];
+	uint32_t first = set_of(c, block) * c->ways, half = c->ways / 2, way, low = 0, high = half;
+	const uint64_t *used = c->used + first, *upper = used + half;
+	uint64_t least = used[0], upper_least = upper[0];
 
-	for (way = 1; way < c->ways; way++) {
-		uint64_t used = c->used[first + way];
+	for (way = 1; way < half; way++) {
+		uint64_t a = used[way], b = upper[way];
 
-		oldest = used < least ? first + way : oldest;
-		least = used < least ? used : least;
+		low = a < least ? way : low;
+		least = a < least ? a : least;
+		high = b < upper_least ? half + way : high;
+		upper_least = b < upper_least ? b : upper_least;
 	}
-	return oldest;
+	low = upper_least < least ? high : low;
+	least = upper_least < least ? upper_least : least;
+	return first + (c->ways % 2 && used[c->ways - 1] < least ? c->ways - 1 : low);
 }
 
 /* Gives the block the line that was used least recently. NULL: all lines are being filled. */
