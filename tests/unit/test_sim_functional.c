@@ -375,12 +375,12 @@ TEST("a record that is cut is read to its end, and one that is wrong is refused"
 	workload = workload_of(&s, 0, NULL, 0, why);
 	assert_true(has_note(workload, "the record ends in the middle"));
 	json_decref(workload);
-	for (at = s.tape.size / 2; at < s.tape.size; at += 7) {
+	for (at = s.tape.size / 2; at < s.tape.size; at += 1 + s.tape.size / 64) {
 		s.tape.data[at] ^= 1;
 		found += is_refused(&s.tape, "its replay differs from it");
 		s.tape.data[at] ^= 1;
 	}
-	assert_true(found > 10);
+	assert_true(found > 4);
 	s.tape.data[0] ^= 1;
 	assert_true(is_refused(&s.tape, "it is no T3 record"));
 	scene_close(&s);
