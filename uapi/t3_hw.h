@@ -1049,7 +1049,8 @@ struct t3_packet {
 	uint32_t row;	      /* UPDATE: in the target segment; CLAIM: word 1 */
 	uint32_t col;	      /* UPDATE: byte in that row; CLAIM: word 2 */
 	uint32_t length;      /* UPDATE: payload bytes, a multiple of the element size; else 0 */
-	uint32_t arg;	      /* STATE: t3_space_state; CLAIM: word 3 */
+	/* STATE: t3_space_state; CLAIM: word 3; UPDATE: bytes of each row of a burst of several */
+	uint32_t arg;
 	uint32_t incarnation; /* of the link */
 	uint32_t sequence;    /* of the link */
 	uint16_t src_segment; /* UPDATE: of the source; CLAIM: a serial number; for the response */

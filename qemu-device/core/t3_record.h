@@ -15,7 +15,7 @@
 #include "t3_core.h"
 
 #define T3_RECORD_MAGIC	  "T3RECORD"
-#define T3_RECORD_VERSION 9u
+#define T3_RECORD_VERSION 10u
 #define T3_RECORD_SLOTS	  64u /* most devices that exist at a time */
 
 enum t3_record_type {

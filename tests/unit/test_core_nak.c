@@ -448,6 +448,14 @@ TEST("malformed packets are refused")
 	BAD(length, 2);
 	BAD(length, T3_LINK_BURST * T3_PACKET_PAYLOAD + 4); /* of a burst, at most */
 	BAD(length, 0xfffffffc);
+	BAD(arg, 4); /* a burst has two rows or more, */
+	good.length = 24;
+	BAD(arg, 2);  /* of whole elements, */
+	BAD(arg, 16); /* as long as each other, */
+	BAD(arg, 28);
+	good.length = 4 * (T3_LINK_BURST + 1);
+	BAD(arg, 4); /* and not too many packets */
+	good.length = 4;
 	BAD(reserved, 1);
 	BAD(reserved2, 1);
 	BAD(type, T3_PKT_POISON); /* control packets carry nothing */

@@ -426,6 +426,20 @@ static void burst_that_is_short(struct host *host)
 	slot_of(host, link_of(host)->una)->packet.length = T3_PACKET_PAYLOAD;
 }
 
+/* As many packets as there are, of rows that hold too few bytes. */
+static void burst_of_rows_that_are_short(struct host *host)
+{
+	struct t3_packet *packet = &slot_of(host, link_of(host)->una)->packet;
+
+	packet->arg = T3_PACKET_PAYLOAD - 4;
+	packet->length -= 4;
+}
+
+static void burst_of_more_rows(struct host *host)
+{
+	slot_of(host, link_of(host)->una)->packet.arg = T3_PACKET_PAYLOAD / 2;
+}
+
 static void burst_on_a_link_with_a_fault(struct host *host)
 {
 	link_of(host)->injected.counted[T3_INJECT_DROP] = (struct t3_injection){ 9, 1 };
@@ -694,6 +708,8 @@ TEST("bursts that contradict themselves are refused")
 	expect_taken(bursts_answered());
 	expect_refused(bursting(), burst_of_too_many, length);
 	expect_refused(bursting(), burst_that_is_short, length);
+	expect_refused(bursting(), burst_of_rows_that_are_short, length);
+	expect_refused(bursting(), burst_of_more_rows, length);
 	expect_refused(bursting(), burst_on_a_link_with_a_fault, alone);
 	expect_refused(bursting(), message_as_a_burst, alone);
 	expect_refused(bursting(), burst_on_the_wire_in_part, part);

@@ -85,16 +85,16 @@ static void expect_bad(const char *bytes, size_t size, const char *word)
 }
 
 /* magic, version, topology 1, 2 ranks, id 1, not timed, budget 0 */
-#define HEAD		"T3RECORD\11\1\2\1\0\0"
+#define HEAD		"T3RECORD\12\1\2\1\0\0"
 #define BAD(text, word) expect_bad(text, sizeof(text) - 1, word)
 
 TEST("bad files are refused with a reason")
 {
 	BAD("T3RECORX\2\1\2\1\0\0", "no T3 record");
 	BAD("T3RECORD\4\1\2\1\0\0", "version");
-	BAD("T3RECORD\11\1\xff\1\0\0", "header");
-	BAD("T3RECORD\11\x09\2\1\0\0", "fabric");
-	BAD("T3RECORD\11\1\2\1\2\0", "fabric"); /* timed is 0 or 1 */
+	BAD("T3RECORD\12\1\xff\1\0\0", "header");
+	BAD("T3RECORD\12\x09\2\1\0\0", "fabric");
+	BAD("T3RECORD\12\1\2\1\2\0", "fabric"); /* timed is 0 or 1 */
 	BAD(HEAD "\xff\xff", "type 31");
 	BAD(HEAD "\x29\x40", "64 at most"); /* RESET of device 64 */
 	BAD(HEAD "\x28", "no device");

@@ -1,30 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bursts. SPEC.md section 6.1. Most of a packet's time is that of its events, its header and its
- * response. Packets of one row of a tile share these, where nothing can befall one of them alone: both
- * ends are here, and no fault is injected.
+ * response. Packets of one tile share these, where nothing can befall one of them alone: both ends are
+ * here, and no fault is injected.
  */
 #include "link/link.h"
-
-uint32_t t3_burst_packets(uint32_t length)
-{
-	return length ? (length + T3_PACKET_PAYLOAD - 1) / T3_PACKET_PAYLOAD : 1;
-}
-
-static struct t3_packet packet_of(const struct t3_packet *burst, uint32_t i)
-{
-	struct t3_packet packet = *burst;
-	uint32_t before = i * T3_PACKET_PAYLOAD, left = burst->length - before;
-
-	packet.sequence += i;
-	packet.col += before;
-	packet.length = left < T3_PACKET_PAYLOAD ? left : T3_PACKET_PAYLOAD;
-	return packet;
-}
 
 static uint32_t min32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
+}
+
+struct t3_rows t3_burst_rows(const struct t3_packet *packet)
+{
+	struct t3_rows rows = { .count = 1, .bytes = packet->length };
+
+	if (packet->arg && packet->arg < packet->length) {
+		rows.count = packet->length / packet->arg;
+		rows.bytes = packet->arg;
+	}
+	rows.packets = t3_row_packets(rows.bytes);
+	return rows;
+}
+
+uint32_t t3_burst_packets(const struct t3_packet *packet)
+{
+	struct t3_rows rows = t3_burst_rows(packet);
+
+	return rows.count * rows.packets;
+}
+
+void t3_burst_copy(uint8_t *to, const struct t3_packet *packet, const uint8_t *from, uint64_t pitch)
+{
+	struct t3_rows rows = t3_burst_rows(packet);
+
+	if (rows.bytes == pitch) {
+		memcpy(to, from, packet->length);
+		return;
+	}
+	for (; rows.count; rows.count--, to += rows.bytes, from += pitch)
+		memcpy(to, from, rows.bytes);
 }
 
 uint32_t t3_burst_room(const struct t3_link *link)
@@ -37,17 +52,28 @@ uint32_t t3_burst_room(const struct t3_link *link)
 	return min32(T3_LINK_BURST, min32(to_last, free - kept));
 }
 
+/* The payload of a burst is in one piece. Each packet's goes to its slot, the last one's first. */
 void t3_burst_end(struct t3_link *link, uint64_t seq)
 {
 	struct t3_slot first = link->slot[seq % T3_LINK_SLOTS];
+	struct t3_rows rows = t3_burst_rows(&first.packet);
+	const uint8_t *payload = link->payload[seq % T3_LINK_SLOTS];
 	uint32_t i;
 
-	for (i = 0; i < first.packets; i++) {
+	for (i = first.packets; i--;) {
 		struct t3_slot *slot = &link->slot[(seq + i) % T3_LINK_SLOTS];
+		uint32_t row = i / rows.packets, before = i % rows.packets * T3_PACKET_PAYLOAD;
 
 		*slot = first;
-		slot->packet = packet_of(&first.packet, i);
 		slot->packets = 1;
+		slot->packet.sequence += i;
+		slot->packet.row += row;
+		slot->packet.col += before;
+		slot->packet.length = min32(rows.bytes - before, T3_PACKET_PAYLOAD);
+		if (rows.count > 1)
+			slot->packet.arg = 0;
+		memmove(link->payload[(seq + i) % T3_LINK_SLOTS],
+			payload + row * rows.bytes + before, slot->packet.length);
 	}
 }
 

@@ -56,7 +56,8 @@ static void start_timer(struct t3_link *link)
 		schedule(link, &link->on_timeout, link->fabric->clock.now + T3_LINK_TIMEOUT);
 }
 
-void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload)
+void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload,
+		  uint64_t pitch)
 {
 	struct t3_slot *slot = slot_of(link, link->next);
 	struct t3_dev *dev = end_of(link, link->src);
@@ -66,10 +67,10 @@ void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const vo
 	slot->packet.dst_rank = (uint16_t)link->dst;
 	slot->packet.incarnation = link->incarnation;
 	slot->packet.sequence = (uint32_t)link->next;
-	slot->packets = t3_burst_packets(packet->length);
+	slot->packets = t3_burst_packets(packet);
 	slot->answered = false;
 	if (packet->length)
-		memcpy(link->payload[link->next % T3_LINK_SLOTS], payload, packet->length);
+		t3_burst_copy(link->payload[link->next % T3_LINK_SLOTS], packet, payload, pitch);
 	t3_wire_transmit(link, slot);
 	if (link->una == link->next)
 		start_timer(link);

@@ -85,9 +85,9 @@ struct t3_link_injection {
 };
 
 /*
- * A packet under way, or the first of a burst: packets of one row of a tile, which leave, arrive and
- * are answered at once. SPEC.md section 6.1. Then `packet` has the length of all, and the slots of the
- * others are not used. A burst does not go on at the first slot after the last one.
+ * A packet under way, or the first of a burst: packets of a tile, which leave, arrive and are answered
+ * at once. SPEC.md section 6.1. Then `packet` has the length of all, and the slots of the others have
+ * the rest of the payload only. A burst does not go on at the first slot after the last one.
  */
 struct t3_slot {
 	struct t3_packet packet;
@@ -151,9 +151,23 @@ struct t3_link {
 	uint8_t payload[T3_LINK_SLOTS][T3_PACKET_PAYLOAD];
 };
 
+/* What a packet or a burst holds: `bytes` bytes of each row, in `packets` packets. */
+struct t3_rows {
+	uint32_t count, bytes, packets;
+};
+
 /* burst.c */
-/* How many packets have so many bytes of payload, at least 1. */
-uint32_t t3_burst_packets(uint32_t length);
+/* How many packets have so many bytes of a row, at least 1. */
+static inline uint32_t t3_row_packets(uint32_t bytes)
+{
+	return bytes ? (bytes + T3_PACKET_PAYLOAD - 1) / T3_PACKET_PAYLOAD : 1;
+}
+
+struct t3_rows t3_burst_rows(const struct t3_packet *packet);
+uint32_t t3_burst_packets(const struct t3_packet *packet);
+/* Rows of a memory follow each other in a payload. */
+void t3_burst_copy(uint8_t *to, const struct t3_packet *packet, const uint8_t *from,
+		   uint64_t pitch);
 /* How many packets the next burst may have, which leaves slots for stores of the CPU. 1: none. */
 uint32_t t3_burst_room(const struct t3_link *link);
 /* The burst of this slot, or each one under way, is single packets from now on. */
@@ -166,8 +180,9 @@ void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, 
 uint32_t t3_link_free_slots(const struct t3_link *link);
 /* The packet after that one, or after the burst that begins there. */
 uint64_t t3_link_after(const struct t3_link *link, uint64_t seq);
-/* The caller has checked t3_link_free_slots(), and for a longer payload t3_burst_room(). */
-void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload);
+/* The caller has checked t3_link_free_slots(), and for a burst t3_burst_room(). `pitch`: of its rows. */
+void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload,
+		  uint64_t pitch);
 void t3_link_clear(struct t3_link *link);
 void t3_link_drop_all(struct t3_link *link);
 /* The sender was reset or detached: the target learns it after the latency, or at once. */

@@ -23,10 +23,9 @@ static void respond(struct t3_link *link, const struct t3_packet *packet, uint32
 		t3_clock_schedule(&link->fabric->clock, &link->on_response, response->time);
 }
 
-static void count_receipt(struct t3_dev *dev, const struct t3_packet *packet, uint32_t status)
+static void count_receipt(struct t3_dev *dev, const struct t3_packet *packet, uint32_t packets,
+			  uint32_t status)
 {
-	uint32_t packets = t3_burst_packets(packet->length);
-
 	dev->counter[T3_COUNTER_LINK_RX_PACKETS] += packets;
 	dev->counter[T3_COUNTER_LINK_RX_BYTES] += packets * sizeof(*packet) + packet->length;
 	if (status == T3_NAK_NONE)
@@ -51,7 +50,7 @@ bool t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, cons
 	struct t3_dev *dev = link->fabric->dev[link->dst];
 	struct t3_receiver *receiver = &link->receiver;
 	uint8_t *status = &receiver->status[packet->sequence % T3_LINK_SLOTS];
-	uint32_t packets = t3_burst_packets(packet->length), nak;
+	uint32_t packets = link->remote ? 1 : t3_burst_packets(packet), nak;
 	int32_t ahead;
 
 	if (!is_current(receiver, packet->incarnation))
@@ -66,7 +65,7 @@ bool t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, cons
 		receiver->expect += packets;
 		memset(status, (int)nak, packets);
 		if (dev)
-			count_receipt(dev, packet, *status);
+			count_receipt(dev, packet, packets, *status);
 	} else if (dev) {
 		dev->counter[T3_COUNTER_LINK_DUPLICATES]++;
 	}

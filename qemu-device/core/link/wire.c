@@ -29,20 +29,27 @@ void t3_wire_deliver_from(struct t3_link *link, uint64_t seq)
 	t3_wire_schedule(link);
 }
 
-static uint64_t wire_time(uint32_t length)
+static uint64_t packet_time(uint32_t length)
 {
 	return (sizeof(struct t3_packet) + length + T3_LINK_RATE - 1) / T3_LINK_RATE;
+}
+
+static uint64_t wire_time(const struct t3_packet *packet)
+{
+	struct t3_rows rows = t3_burst_rows(packet);
+	uint32_t full = rows.packets - 1;
+
+	return rows.count * (full * packet_time(T3_PACKET_PAYLOAD) +
+			     packet_time(rows.bytes - full * T3_PACKET_PAYLOAD));
 }
 
 /* Puts a slot's packet or burst on the wire, after those already there. */
 void t3_wire_transmit(struct t3_link *link, struct t3_slot *slot)
 {
-	uint32_t full = (slot->packets - 1) * T3_PACKET_PAYLOAD;
 	uint64_t start =
 		link->fabric->clock.now > link->busy ? link->fabric->clock.now : link->busy;
 
-	link->busy = start + (slot->packets - 1) * wire_time(T3_PACKET_PAYLOAD) +
-		     wire_time(slot->packet.length - full);
+	link->busy = start + wire_time(&slot->packet);
 	slot->arrival = link->busy + T3_LINK_LATENCY;
 }
 

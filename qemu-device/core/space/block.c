@@ -167,16 +167,11 @@ static uint64_t source_of(const struct t3_segment *segment, uint32_t row, uint32
 	       (uint64_t)row * segment->pitch + col;
 }
 
-/* Of the packets with that payload, with their headers. */
-static uint32_t packet_bytes(uint32_t payload)
-{
-	return payload + t3_burst_packets(payload) * (uint32_t)sizeof(struct t3_packet);
-}
-
 /* Sends one UPDATE packet, or a burst. The route's link has free slots. */
 static void send_update(struct t3_segment *segment, const struct t3_route *route, uint32_t row,
-			uint32_t col, const void *payload, uint32_t bytes)
+			uint32_t col, const void *payload, uint32_t bytes, uint32_t rows)
 {
+	uint32_t packets = rows * t3_row_packets(bytes);
 	struct t3_space *space = segment->space;
 	struct t3_packet packet = {
 		.type = T3_PKT_UPDATE,
@@ -191,13 +186,14 @@ static void send_update(struct t3_segment *segment, const struct t3_route *route
 		.segment = (uint16_t)segment->target_segment,
 		.row = segment->target_row + row,
 		.col = segment->target_col + col,
-		.length = bytes,
+		.length = rows * bytes,
+		.arg = rows > 1 ? bytes : 0,
 		.src_segment = (uint16_t)segment->index,
 	};
 
-	space->in_flight += t3_burst_packets(bytes);
-	segment->counts.link_bytes += packet_bytes(bytes);
-	t3_link_send(route->link, &packet, payload);
+	space->in_flight += packets;
+	segment->counts.link_bytes += packet.length + packets * sizeof(packet);
+	t3_link_send(route->link, &packet, payload, segment->pitch);
 }
 
 uint32_t t3_block_routes_on_link(const struct t3_segment *segment, uint32_t route)
@@ -335,21 +331,29 @@ void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, con
 	for (left = segment->routes; left; left &= left - 1) {
 		const struct t3_route *route = &segment->space->route[__builtin_ctz(left)];
 
-		t3_turn_charge(route->link, segment->space->client, packet_bytes(bytes));
-		send_update(segment, route, row, col, payload, bytes);
+		t3_turn_charge(route->link, segment->space->client,
+			       bytes + sizeof(struct t3_packet));
+		send_update(segment, route, row, col, payload, bytes, 1);
 	}
 }
 
-static void send_piece(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes)
+/* `bytes` bytes of each of the rows. */
+static void send_piece(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
+		       uint32_t rows)
 {
 	struct t3_dev *dev = segment->space->dev;
+	uint64_t from = source_of(segment, row, col);
+	const void *payload = t3_mem_read(dev, from, bytes);
+	uint32_t i;
 
 	if (segment->kind == T3_SEG_DMA) {
-		segment->counts.dma_bytes += bytes;
-		dev->counter[T3_COUNTER_DMA_BYTES] += bytes;
+		segment->counts.dma_bytes += rows * bytes;
+		dev->counter[T3_COUNTER_DMA_BYTES] += rows * bytes;
 	}
-	send_update(segment, &segment->space->route[segment->cur_route], row, col,
-		    t3_mem_read(dev, source_of(segment, row, col), bytes), bytes);
+	for (i = 1; i < rows; i++)
+		t3_mem_read(dev, from + (uint64_t)i * segment->pitch, bytes);
+	send_update(segment, &segment->space->route[segment->cur_route], row, col, payload, bytes,
+		    rows);
 }
 
 /* Checks the bytes to be sent, and the block's record, which is written at the block's end. */
@@ -365,34 +369,40 @@ static bool source_poisoned(struct t3_segment *segment, uint64_t from, uint32_t 
 	return true;
 }
 
-/* The payload that may leave at once: that of a burst if nobody else waits for the link. */
-static uint32_t most_bytes(const struct t3_segment *segment)
+/* The packets that may leave at once: those of a burst if nobody else waits for the link. */
+static uint32_t most_packets(const struct t3_segment *segment)
 {
 	const struct t3_link *link = link_of(segment);
 	const struct t3_space *space = segment->space;
 	bool alone = t3_turn_alone(link, space->client) && !t3_poison_any(space->dev);
 
-	return (alone ? t3_burst_room(link) : 1) * T3_PACKET_PAYLOAD;
+	return alone ? t3_burst_room(link) : 1;
 }
 
-/* Sends a packet or a burst of the current tile. True: it was the tile's last on this route. */
+/* Sends a packet or a burst of the current tile: whole rows, or a part of one. True: the last one. */
 static bool send_next(struct t3_segment *segment)
 {
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, segment->cur_tile);
 	uint32_t row = shape.row + segment->cur_row, col = shape.col + segment->cur_col;
-	uint32_t bytes = shape.row_bytes - segment->cur_col, most = most_bytes(segment);
+	uint32_t bytes = shape.row_bytes - segment->cur_col, most = most_packets(segment);
+	uint32_t rows = segment->cur_col ? 1 : most / t3_row_packets(bytes);
 
-	if (bytes > most)
-		bytes = most;
+	if (rows > shape.rows - segment->cur_row)
+		rows = shape.rows - segment->cur_row;
+	if (!rows)
+		rows = 1;
+	if (bytes > most * T3_PACKET_PAYLOAD)
+		bytes = most * T3_PACKET_PAYLOAD;
 	if (source_poisoned(segment, source_of(segment, row, col), bytes))
 		return false;
-	send_piece(segment, row, col, bytes);
-	t3_segment_expect(segment, source_of(segment, row, col), bytes, shape.row_bytes);
+	send_piece(segment, row, col, bytes, rows);
+	t3_segment_expect(segment, source_of(segment, row, col), bytes, rows, shape.row_bytes);
 	segment->cur_col += bytes;
 	if (segment->cur_col < shape.row_bytes)
 		return false;
 	segment->cur_col = 0;
-	if (++segment->cur_row < shape.rows)
+	segment->cur_row += rows;
+	if (segment->cur_row < shape.rows)
 		return false;
 	segment->cur_row = 0;
 	return true;

@@ -17,7 +17,7 @@ static void apply_rows(struct t3_segment *segment, const struct t3_tile_shape *s
 	for (i = 0; i < shape->rows; i++, from += segment->pitch)
 		t3_update_apply(segment, shape->row + i, shape->col,
 				t3_mem_read(segment->space->dev, from, shape->row_bytes),
-				shape->row_bytes);
+				shape->row_bytes, 1);
 }
 
 static void tile_doorbell(struct t3_segment *segment, uint32_t slot, uint32_t tile)

@@ -8,7 +8,7 @@
 /* A burst that is refused changes nothing, as its packets come again, one by one. */
 static bool is_burst(const struct t3_packet *packet)
 {
-	return packet->length > T3_PACKET_PAYLOAD;
+	return packet->length > T3_PACKET_PAYLOAD || packet->arg;
 }
 
 /* A division would be slow. Sizes of elements are powers of two. */
@@ -17,19 +17,29 @@ static bool is_whole(uint32_t bytes, uint32_t element)
 	return !(bytes & (element - 1));
 }
 
+/* Packets of other nodes are no bursts. */
+static bool has_length(const struct t3_link *link, const struct t3_packet *packet)
+{
+	uint32_t most = link->remote ? 1 : T3_LINK_BURST, element = t3_dtype_size(packet->dtype);
+
+	if (!packet->length || packet->length > most * T3_PACKET_PAYLOAD ||
+	    !is_whole(packet->length, element))
+		return false;
+	return !packet->arg ||
+	       (packet->arg < packet->length && is_whole(packet->arg, element) &&
+		packet->length % packet->arg == 0 && t3_burst_packets(packet) <= most);
+}
+
 static bool well_formed(const struct t3_link *link, const struct t3_packet *packet)
 {
 	const struct t3_dev *dev = link->fabric->dev[link->dst];
-	uint32_t most = link->remote ? 1 : T3_LINK_BURST;
 
 	if (packet->src_rank != link->src || packet->dst_rank != link->dst || packet->mbz ||
 	    packet->reserved || packet->reserved2)
 		return false;
 	switch (packet->type) {
 	case T3_PKT_UPDATE:
-		return t3_computes(dev, packet->dtype, packet->op) && packet->length &&
-		       packet->length <= most * T3_PACKET_PAYLOAD &&
-		       is_whole(packet->length, t3_dtype_size(packet->dtype));
+		return t3_computes(dev, packet->dtype, packet->op) && has_length(link, packet);
 	case T3_PKT_ARM_QUERY:
 	case T3_PKT_STATE:
 	case T3_PKT_POISON:
@@ -96,6 +106,7 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 			       const uint8_t *payload)
 {
 	struct t3_segment *segment = space->segment[packet->segment];
+	struct t3_rows rows = t3_burst_rows(packet);
 	uint32_t nak = check_epoch(space, packet);
 	uint32_t tiles;
 	uint64_t where;
@@ -105,23 +116,23 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 	if (!segment || segment->kind == T3_SEG_REMOTE || segment->dtype != packet->dtype ||
 	    segment->op != packet->op)
 		return T3_NAK_SEGMENT;
-	if (packet->row >= segment->rows || !is_whole(packet->col, segment->esize) ||
-	    packet->col > segment->row_bytes || packet->length > segment->row_bytes - packet->col)
+	if (packet->row >= segment->rows || rows.count > segment->rows - packet->row ||
+	    !is_whole(packet->col, segment->esize) || packet->col > segment->row_bytes ||
+	    rows.bytes > segment->row_bytes - packet->col)
 		return T3_NAK_BOUNDS;
 	/* Each tile costs a look-up in the tracker. Its trigger comes before the next packet. */
-	tiles = t3_update_tiles(segment, packet->row, packet->col, packet->length);
-	if (is_burst(packet) && tiles > 1)
+	tiles = t3_update_tiles(segment, packet->row, packet->col, rows.bytes, rows.count);
+	if (is_burst(packet) && (tiles > 1 || t3_poison_any(space->dev)))
 		return T3_NAK_BOUNDS;
-	t3_fabric_charge(space->dev->fabric, tiles, packet->length);
+	t3_fabric_charge(space->dev->fabric, tiles * rows.count, packet->length);
 	if (t3_poison_in_run(segment, packet->row, packet->col, packet->length, &where)) {
-		if (!is_burst(packet))
-			t3_poison_fault(space, segment, T3_NONE32, where, packet->src_rank);
+		t3_poison_fault(space, segment, T3_NONE32, where, packet->src_rank);
 		return T3_NAK_POISON;
 	}
-	if (!t3_update_fits(segment, packet->row, packet->col, packet->length))
+	if (!t3_update_fits(segment, packet->row, packet->col, rows.bytes, rows.count))
 		return T3_NAK_OVERSHOOT;
-	t3_tracker_again(space->dev, t3_burst_packets(packet->length) - 1);
-	t3_update_run(segment, packet->row, packet->col, payload, packet->length);
+	t3_tracker_again(space->dev, rows.count * rows.packets - 1);
+	t3_update_run(segment, packet->row, packet->col, payload, rows.bytes, rows.count);
 	return T3_NAK_NONE;
 }
 

@@ -134,7 +134,7 @@ void t3_pump_drop_all(struct t3_link *link)
 static uint32_t send_control(struct t3_link *link, struct t3_ctl *ctl)
 {
 	remove_control(ctl);
-	t3_link_send(link, &ctl->packet, NULL);
+	t3_link_send(link, &ctl->packet, NULL, 0);
 	t3_space_settle_in_flight(ctl->space);
 	return sizeof(ctl->packet);
 }
@@ -214,7 +214,7 @@ void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint
 
 	if (space->state == T3_SPACE_FREE || packet->src_generation != t3_space_generation(space))
 		return;
-	space->in_flight -= t3_burst_packets(packet->length);
+	space->in_flight -= t3_burst_packets(packet);
 	if (packet->type == T3_PKT_CLAIM)
 		t3_key_answered(space, packet, status);
 	else if (status != T3_NAK_NONE && matters)

@@ -90,14 +90,16 @@ static inline uint64_t t3_segment_address(const struct t3_segment *segment, uint
 /*
  * Packets of a tile follow each other, and they wait for the host's memory. So the bytes of a later
  * one are fetched while other links have their turns. This packet's are at `address`, in a row of
- * the tile with `row_bytes` bytes.
+ * the tile with `row_bytes` bytes. After a burst of rows, as many rows are fetched.
  */
 static inline void t3_segment_expect(const struct t3_segment *segment, uint64_t address,
-				     uint32_t bytes, uint32_t row_bytes)
+				     uint32_t bytes, uint32_t rows, uint32_t row_bytes)
 {
 	uint64_t step = bytes < row_bytes ? bytes : segment->pitch;
 
-	t3_mem_expect(segment->space->dev, address + T3_PACKETS_AHEAD * step, bytes);
+	address += (rows > 1 ? rows : T3_PACKETS_AHEAD) * step;
+	for (; rows; rows--, address += segment->pitch)
+		t3_mem_expect(segment->space->dev, address, bytes);
 }
 
 /* The first tile after the block that begins with tile `first`. */
@@ -129,19 +131,22 @@ void t3_tracker_clear(struct t3_dev *dev);
 
 /* update.c: counted updates */
 /*
- * An update from a peer: bytes in one row, which may cross tiles. tiles: their number. fits: would
- * the counts accept it? run: counts and applies it; fits is true.
+ * An update from a peer: bytes in one row, which may cross tiles, or in each of several rows of one
+ * tile. tiles: their number. fits: would the counts accept it? run: counts and applies it; fits is
+ * true.
  */
-uint32_t t3_update_tiles(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
-bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
+uint32_t t3_update_tiles(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
+			 uint32_t rows);
+bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
+		    uint32_t rows);
 void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
-		   uint32_t bytes);
+		   uint32_t bytes, uint32_t rows);
 /* Applies values to memory. Nothing is counted. */
 void t3_update_memory(const struct t3_segment *segment, uint64_t address, const void *data,
 		      uint32_t bytes);
 /* Applies values to one row. The tracker has counted them. */
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
-		     uint32_t bytes);
+		     uint32_t bytes, uint32_t rows);
 void t3_update_done(struct t3_segment *segment, uint32_t tile);
 
 /*

@@ -83,7 +83,7 @@ uint32_t t3_store_commit(const struct t3_store *store, const void *data)
 	if (segment->kind == T3_SEG_REMOTE)
 		t3_block_update(segment, store->row, store->col, data, store->bytes);
 	else
-		t3_update_apply(segment, store->row, store->col, data, store->bytes);
+		t3_update_apply(segment, store->row, store->col, data, store->bytes, 1);
 	if (result == T3_TRACK_DONE)
 		t3_update_done(segment, store->tile);
 	return T3_FAULT_NONE;

@@ -20,12 +20,15 @@ void t3_update_memory(const struct t3_segment *segment, uint64_t address, const 
 }
 
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
-		     uint32_t bytes)
+		     uint32_t bytes, uint32_t rows)
 {
 	struct t3_dev *dev = segment->space->dev;
-	uint32_t elements = t3_update_elements(segment, bytes);
+	uint64_t elements = t3_update_elements(segment, (uint64_t)rows * bytes);
+	uint64_t address = t3_segment_address(segment, row, col);
+	const uint8_t *from = data;
 
-	t3_update_memory(segment, t3_segment_address(segment, row, col), data, bytes);
+	for (; rows; rows--, address += segment->pitch, from += bytes)
+		t3_update_memory(segment, address, from, bytes);
 	segment->counts.nmc_elements += elements;
 	dev->counter[T3_COUNTER_NMC_ELEMENTS] += elements;
 }
@@ -95,20 +98,28 @@ static uint32_t piece_bytes(const struct t3_place *place, uint32_t col, uint32_t
 	return bytes < room ? bytes : room;
 }
 
-uint32_t t3_update_tiles(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes)
+uint32_t t3_update_tiles(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
+			 uint32_t rows)
 {
-	if (piece_bytes(place_at(segment, row, col), col, bytes) == bytes)
+	const struct t3_place *place = place_at(segment, row, col);
+	uint32_t across, down;
+
+	if (piece_bytes(place, col, bytes) == bytes &&
+	    rows <= place->shape.row + place->shape.rows - row)
 		return 1;
-	return (col + bytes - 1) / segment->tile_row_bytes - col / segment->tile_row_bytes + 1;
+	across = (col + bytes - 1) / segment->tile_row_bytes - col / segment->tile_row_bytes + 1;
+	down = (row + rows - 1) / segment->tile_rows - row / segment->tile_rows + 1;
+	return across * down;
 }
 
-bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes)
+bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
+		    uint32_t rows)
 {
 	while (bytes) {
 		const struct t3_place *place = place_at(segment, row, col);
 		uint32_t piece = piece_bytes(place, col, bytes);
 
-		if (t3_tracker_count(segment, place->tile) + (uint64_t)piece >
+		if (t3_tracker_count(segment, place->tile) + (uint64_t)piece * rows >
 		    place->shape.expected)
 			return false;
 		col += piece;
@@ -119,26 +130,27 @@ bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint
 
 /* False: the space faulted. A guest changed a record, or the event area is unreachable. */
 static bool update_piece(struct t3_segment *segment, const struct t3_place *place, uint32_t row,
-			 uint32_t col, const void *data, uint32_t bytes)
+			 uint32_t col, const uint8_t *data, uint32_t bytes, uint32_t rows)
 {
 	uint64_t address = t3_segment_address(segment, row, col);
-	enum t3_track result = t3_tracker_add(segment, place->tile, bytes, place->shape.expected);
+	enum t3_track result =
+		t3_tracker_add(segment, place->tile, rows * bytes, place->shape.expected);
 
 	if (result == T3_TRACK_OVERSHOOT) {
 		t3_space_fail_cpu(segment->space, T3_FAULT_COUNTER, segment, place->tile,
 				  T3_NONE64);
 		return false;
 	}
-	t3_update_apply(segment, row, col, data, bytes);
-	t3_segment_expect(segment, address, bytes, place->shape.row_bytes);
-	segment->counts.remote_bytes += bytes;
+	t3_update_apply(segment, row, col, data, bytes, rows);
+	t3_segment_expect(segment, address, bytes, rows, place->shape.row_bytes);
+	segment->counts.remote_bytes += rows * bytes;
 	if (result == T3_TRACK_DONE)
 		t3_update_done(segment, place->tile);
 	return segment->space->state != T3_SPACE_FAULTED;
 }
 
 void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
-		   uint32_t bytes)
+		   uint32_t bytes, uint32_t rows)
 {
 	const uint8_t *from = data;
 
@@ -146,7 +158,7 @@ void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const
 		const struct t3_place *place = place_at(segment, row, col);
 		uint32_t piece = piece_bytes(place, col, bytes);
 
-		if (!update_piece(segment, place, row, col, from, piece))
+		if (!update_piece(segment, place, row, col, from, piece, rows))
 			return;
 		from += piece;
 		col += piece;

@@ -12,7 +12,7 @@
 #include "space/space_private.h"
 
 /* All counters are saved: another number of them is another version. */
-#define T3_STATE_VERSION   (8u << 16 | T3_COUNTER_COUNT)
+#define T3_STATE_VERSION   (9u << 16 | T3_COUNTER_COUNT)
 #define T3_STATE_MAGIC_DEV 0x56443354u /* "T3DV" */
 #define T3_STATE_MAGIC_FAB 0x42463354u /* "T3FB" */
 #define T3_STATE_END	   0x444e4533u /* "3END" */

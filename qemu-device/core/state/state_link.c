@@ -87,12 +87,14 @@ static void visit_rank_injection(struct t3_stream *s, struct t3_fabric *fabric, 
 static bool fits(const struct t3_link *link, uint64_t seq)
 {
 	const struct t3_slot *slot = &link->slot[seq % T3_LINK_SLOTS];
+	struct t3_rows rows = t3_burst_rows(&slot->packet);
 
 	return slot->packets && slot->packets <= T3_LINK_BURST &&
 	       slot->packets <= link->next - seq &&
 	       slot->packets <= T3_LINK_SLOTS - seq % T3_LINK_SLOTS &&
 	       slot->packet.length <= slot->packets * T3_PACKET_PAYLOAD &&
-	       t3_burst_packets(slot->packet.length) == slot->packets;
+	       rows.count * rows.bytes == slot->packet.length &&
+	       rows.count * rows.packets == slot->packets;
 }
 
 static void visit_slots(struct t3_stream *s, struct t3_link *link)

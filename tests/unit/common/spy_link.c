@@ -59,7 +59,7 @@ static void add_each(struct run *r, enum kind kind, const struct t3_packet *pack
 {
 	uint32_t i;
 
-	for (i = 0; i < t3_burst_packets(packet->length); i++)
+	for (i = 0; i < t3_burst_packets(packet); i++)
 		add(r, (struct spy_event){ kind, packet->incarnation, packet->sequence + i, 0 });
 }
 
@@ -230,7 +230,7 @@ void __wrap_t3_wire_transmit(struct t3_link *link, struct t3_slot *slot)
 bool __wrap_t3_receiver_take(struct t3_link *link, const struct t3_packet *packet,
 			     const uint8_t *payload)
 {
-	uint32_t packets = t3_burst_packets(packet->length);
+	uint32_t packets = t3_burst_packets(packet);
 	struct run *r = look(link);
 	size_t end;
 	bool taken;

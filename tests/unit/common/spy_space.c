@@ -363,7 +363,7 @@ uint32_t __wrap_t3_packet_receive(struct t3_link *link, const struct t3_packet *
 	nak = __real_t3_packet_receive(link, packet, payload);
 	/* A burst that is refused comes again, packet by packet. */
 	if (r && !r->blind && is_judged(nak) &&
-	    (nak == T3_NAK_NONE || packet->length <= T3_PACKET_PAYLOAD)) {
+	    (nak == T3_NAK_NONE || t3_burst_packets(packet) == 1)) {
 		r->events.event[at].kind = UPDATE;
 		r->events.event[at].b = nak;
 	}
