@@ -127,6 +127,8 @@ enum op_lanes {
 	OP_LANES_COUNT
 };
 
+enum op_bursts { OP_BURSTS_TILE, OP_BURSTS_EVENTS, OP_BURSTS_COUNT };
+
 enum op_order { OP_ORDER_STORE, OP_ORDER_RUN, OP_ORDER_TILE, OP_ORDER_EPOCH, OP_ORDER_COUNT };
 
 enum op_bits {

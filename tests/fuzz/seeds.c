@@ -648,6 +648,47 @@ static void orders(void)
 	}
 }
 
+/* ------------------------------------------------------------- fuzz_bursts */
+
+/* Rows, elements of a row, what the pitch has more, and a tile's rows and elements; each one less. */
+static void geometry(uint32_t rows, uint32_t row, uint32_t gap, uint32_t tile_rows,
+		     uint32_t tile_row)
+{
+	put(rows - 1, 2);
+	put(row - 1, 2);
+	put(gap, 2);
+	put(tile_rows - 1, 2);
+	put(tile_row - 1, 2);
+}
+
+/* Rows of half a packet, of a packet and a half, of some elements; in whole tiles, or in parts. */
+static void bursts(void)
+{
+	static const uint32_t shapes[][4] = { { 64, 128, 64, 128 },
+					      { 32, 512, 8, 128 },
+					      { 8, 1024, 8, 384 },
+					      { 64, 31, 17, 16 },
+					      { 1, 8192, 1, 8192 } };
+	uint32_t i, what;
+
+	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		for (what = 0; what < 8; what++) {
+			const uint32_t *s = shapes[i], *t = shapes[(i + what) % 5];
+
+			PUT((uint8_t)(what & 3 ? 0x10 | (what & 3) : what << 3));
+			geometry(s[0], s[1], 0, s[2], s[3]);
+			if (!(what & 3)) {
+				geometry(t[0], t[1], what, t[2], t[3]);
+				put(what & 4 ? 1 : 0, 2);
+				put(0, 2);
+			}
+			PUT((uint8_t)(what == 5 ? 6 : 0), 100, 0);
+			PUT(OP_BURSTS_TILE, 0, 0, OP_BURSTS_EVENTS, (uint8_t)(3 + what));
+			PUT(OP_BURSTS_TILE, 1, 3, OP_BURSTS_EVENTS, 5, OP_BURSTS_TILE, 0, 255);
+			save_numbered("fuzz_bursts", "shape", i * 8 + what);
+		}
+}
+
 /* --------------------------------------------------------------- fuzz_bits */
 
 static void bits(void)
@@ -691,6 +732,7 @@ int main(int argc, char **argv)
 	texts();
 	lanes();
 	orders();
+	bursts();
 	bits();
 	return 0;
 }
