@@ -420,22 +420,58 @@ TEST("dropped updates are counted, and messages are not")
 	host_free(p.host);
 }
 
+/* An update of one element, as rank 0's space sends it. */
+static struct t3_packet good_update(const struct pair *p)
+{
+	return (struct t3_packet){ .type = T3_PKT_UPDATE,
+				   .op = T3_OP_ADD,
+				   .dtype = T3_DTYPE_I32,
+				   .dst_rank = 1,
+				   .src_generation = p->import.src_generation,
+				   .dst_space = 4,
+				   .dst_generation = p->route.peer_generation,
+				   .epoch = 1,
+				   .import = 8,
+				   .segment = 6,
+				   .length = 4 };
+}
+
+static void take_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status)
+{
+	(void)link;
+	(void)packet;
+	assert_int_equal(status, T3_NAK_MALFORMED);
+}
+
+TEST("a packet of another node is no burst, whatever it says")
+{
+	static const struct t3_remote_ops remote = { .response = take_response };
+	static const uint8_t payload[T3_PACKET_PAYLOAD];
+	struct pair p = prepare();
+	struct t3_link *link = p.host->fabric->link[0][1];
+	struct t3_packet packet = good_update(&p);
+	uint64_t expect;
+
+	go(&p);
+	expect = link->receiver.expect;
+	packet.incarnation = link->incarnation;
+	packet.length = T3_PACKET_PAYLOAD;
+	link->remote = &remote;
+	for (packet.arg = 4; packet.arg <= T3_PACKET_PAYLOAD; packet.arg *= 2) {
+		packet.sequence = (uint32_t)expect++;
+		assert_true(t3_receiver_take(link, &packet, payload));
+		assert_int_equal(link->receiver.expect, expect);
+	}
+	link->remote = NULL;
+	host_free(p.host);
+}
+
 TEST("malformed packets are refused")
 {
 	struct pair p = prepare();
-	struct t3_packet good = { .type = T3_PKT_UPDATE,
-				  .op = T3_OP_ADD,
-				  .dtype = T3_DTYPE_I32,
-				  .dst_rank = 1,
-				  .dst_space = 4,
-				  .epoch = 1,
-				  .import = 8,
-				  .segment = 6,
-				  .length = 4 };
+	struct t3_packet good = good_update(&p);
 
 	go(&p);
-	good.src_generation = p.import.src_generation;
-	good.dst_generation = p.route.peer_generation;
 	BAD(type, 0);
 	BAD(type, 5);
 	BAD(type, 255);
