@@ -348,6 +348,36 @@ TEST("packets of an ended incarnation are ignored")
 	host_free(host);
 }
 
+static void take_malformed(struct t3_link *link, const struct t3_packet *packet, uint32_t status)
+{
+	(void)link;
+	(void)packet;
+	assert_int_equal(status, T3_NAK_MALFORMED);
+}
+
+TEST("a packet of another node is no burst, whatever it says")
+{
+	static const struct t3_remote_ops remote = { .response = take_malformed };
+	static const uint8_t payload[T3_PACKET_PAYLOAD];
+	struct host *host = host_ring(2);
+	struct t3_link *link = host->fabric->link[0][1];
+	struct t3_packet packet = { .type = T3_PKT_UPDATE,
+				    .op = T3_OP_ADD,
+				    .dtype = T3_DTYPE_I32,
+				    .dst_rank = 1,
+				    .length = T3_PACKET_PAYLOAD,
+				    .incarnation = 1 };
+
+	link->remote = &remote;
+	for (packet.arg = 4; packet.arg <= T3_PACKET_PAYLOAD; packet.arg *= 2) {
+		assert_true(t3_receiver_take(link, &packet, payload));
+		packet.sequence++;
+		assert_int_equal(link->receiver.expect, packet.sequence);
+	}
+	link->remote = NULL;
+	host_free(host);
+}
+
 /* A response to an incarnation that has ended says nothing of the packet that has its number now. */
 TEST("responses to an ended incarnation are ignored")
 {

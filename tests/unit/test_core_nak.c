@@ -436,36 +436,6 @@ static struct t3_packet good_update(const struct pair *p)
 				   .length = 4 };
 }
 
-static void take_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status)
-{
-	(void)link;
-	(void)packet;
-	assert_int_equal(status, T3_NAK_MALFORMED);
-}
-
-TEST("a packet of another node is no burst, whatever it says")
-{
-	static const struct t3_remote_ops remote = { .response = take_response };
-	static const uint8_t payload[T3_PACKET_PAYLOAD];
-	struct pair p = prepare();
-	struct t3_link *link = p.host->fabric->link[0][1];
-	struct t3_packet packet = good_update(&p);
-	uint64_t expect;
-
-	go(&p);
-	expect = link->receiver.expect;
-	packet.incarnation = link->incarnation;
-	packet.length = T3_PACKET_PAYLOAD;
-	link->remote = &remote;
-	for (packet.arg = 4; packet.arg <= T3_PACKET_PAYLOAD; packet.arg *= 2) {
-		packet.sequence = (uint32_t)expect++;
-		assert_true(t3_receiver_take(link, &packet, payload));
-		assert_int_equal(link->receiver.expect, expect);
-	}
-	link->remote = NULL;
-	host_free(p.host);
-}
-
 TEST("malformed packets are refused")
 {
 	struct pair p = prepare();
