@@ -11,25 +11,6 @@ static uint32_t min32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-struct t3_rows t3_burst_rows(const struct t3_packet *packet)
-{
-	struct t3_rows rows = { .count = 1, .bytes = packet->length };
-
-	if (packet->arg && packet->arg < packet->length) {
-		rows.count = packet->length / packet->arg;
-		rows.bytes = packet->arg;
-	}
-	rows.packets = t3_row_packets(rows.bytes);
-	return rows;
-}
-
-uint32_t t3_burst_packets(const struct t3_packet *packet)
-{
-	struct t3_rows rows = t3_burst_rows(packet);
-
-	return rows.count * rows.packets;
-}
-
 void t3_burst_copy(uint8_t *to, const struct t3_packet *packet, const uint8_t *from, uint64_t pitch)
 {
 	struct t3_rows rows = t3_burst_rows(packet);

@@ -163,8 +163,25 @@ static inline uint32_t t3_row_packets(uint32_t bytes)
 	return bytes ? (bytes + T3_PACKET_PAYLOAD - 1) / T3_PACKET_PAYLOAD : 1;
 }
 
-struct t3_rows t3_burst_rows(const struct t3_packet *packet);
-uint32_t t3_burst_packets(const struct t3_packet *packet);
+static inline struct t3_rows t3_burst_rows(const struct t3_packet *packet)
+{
+	struct t3_rows rows = { .count = 1, .bytes = packet->length };
+
+	if (packet->arg && packet->arg < packet->length) {
+		rows.count = packet->length / packet->arg;
+		rows.bytes = packet->arg;
+	}
+	rows.packets = t3_row_packets(rows.bytes);
+	return rows;
+}
+
+static inline uint32_t t3_burst_packets(const struct t3_packet *packet)
+{
+	struct t3_rows rows = t3_burst_rows(packet);
+
+	return rows.count * rows.packets;
+}
+
 /* Rows of a memory follow each other in a payload. */
 void t3_burst_copy(uint8_t *to, const struct t3_packet *packet, const uint8_t *from,
 		   uint64_t pitch);
