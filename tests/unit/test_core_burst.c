@@ -313,7 +313,16 @@ static void expect_part(struct host *host)
 			fail_msg("the element at %u is neither what was sent nor 0", i);
 }
 
-/* Rows of rank 1 are too few, or too short. */
+/* Below the last row of rank 1's segment. */
+static void expect_untouched(struct host *host, uint32_t from)
+{
+	uint32_t i;
+
+	for (i = from; i < BYTES; i++)
+		assert_int_equal(host_buffer(&host->dev[1], 0)[i], 0);
+}
+
+/* Rows of rank 1 are too few, or too short. The counts of its tiles need not say so. */
 static void shrink(uint64_t *random, struct pair *pair)
 {
 	if (pair->rows > 1 && host_below(random, 2))
@@ -324,6 +333,7 @@ static void shrink(uint64_t *random, struct pair *pair)
 		pair->tile_row_bytes = pair->row_bytes;
 	if (pair->tile_rows > pair->to_rows)
 		pair->tile_rows = pair->to_rows;
+	pair->updates = 1 + host_below(random, 2);
 }
 
 /* How much is sent until the sender knows is a matter of time: more of it, if it is not poisoned. */
@@ -358,9 +368,28 @@ TEST_WITH("what is refused of a burst is what would be refused alone", NULL, see
 			assert_memory_equal(host_buffer(&host[0]->dev[1], 0),
 					    host_buffer(&host[1]->dev[1], 0), BYTES);
 		expect_part(host[0]);
+		expect_untouched(host[0], pair.to_rows * (BYTES / pair.rows));
 		host_free(host[0]);
 		host_free(host[1]);
 	}
+}
+
+/* The target's last tile is cut off there, and its count would take more. */
+TEST("a burst that goes below the last row ends there")
+{
+	struct pair pair = of_rows(512, 512, 64);
+	struct host *host;
+	uint8_t want[BYTES];
+
+	pair.to_rows = 100;
+	pair.updates = 2;
+	host = host_of(&pair, false);
+	host_drain(host);
+	fill(want);
+	assert_int_equal(host_state(&host->dev[0], 0), T3_SPACE_FAULTED);
+	assert_memory_equal(host_buffer(&host->dev[1], 0), want, 100 * 512);
+	expect_untouched(host, 100 * 512);
+	host_free(host);
 }
 
 /* ------------------------------------------------------------------------- ends */
