@@ -149,12 +149,11 @@ static void produce(struct host_dev *d, uint32_t id, uint32_t client, uint32_t s
 }
 
 /*
- * Tiles of one client, with so many rows, and queues of two others. All need the same link. Tiles are
- * no more than `ahead` packets ahead of the queues.
+ * Tiles of one client, with so many rows, and queues of two others. All need the same link. A turn of
+ * the tiles has so many bytes, and neither side is much more than that ahead of the other.
  */
-static void share_with_queues(uint32_t rows, uint32_t ahead)
+static void share_with_queues(struct host *host, uint32_t rows, uint32_t turn)
 {
-	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0];
 	uint64_t start, tiles, first, second;
 	uint32_t id;
@@ -174,7 +173,7 @@ static void share_with_queues(uint32_t rows, uint32_t ahead)
 		first = sent(a, 1, SEGMENTS);
 		second = sent(a, 2, SEGMENTS);
 		assert_in_range(first + 2 * PACKET, second, second + 4 * PACKET);
-		assert_in_range(first + ahead * PACKET, tiles, tiles + (ahead + 3) * PACKET);
+		assert_in_range(first + turn + 2 * PACKET, tiles, tiles + 2 * turn + 4 * PACKET);
 	} while (tiles + start < SEGMENTS * ROWS * PACKET);
 	host_drain(host);
 	for (id = 0; id < 3; id++)
@@ -182,15 +181,24 @@ static void share_with_queues(uint32_t rows, uint32_t ahead)
 	host_free(host);
 }
 
+/* A fault that never comes makes a link send single packets. */
 TEST("queues and tiles share a link")
 {
-	share_with_queues(ROWS, 3);
+	struct host *host = host_paused(2);
+
+	assert_true(host_inject(host->fabric, 0, 1, T3_INJECT_DROP, UINT32_MAX));
+	share_with_queues(host, ROWS, PACKET);
 }
 
-/* A burst takes its slots at once, so tiles may be ahead by one. Queues may not: they wait for a packet. */
-TEST("after a burst a queue is no more than a packet ahead of tiles")
+TEST("queues and bursts of a row share a link")
 {
-	share_with_queues(1, STRIDE / ROW);
+	share_with_queues(host_paused(2), 1, ROWS * PACKET);
+}
+
+/* Packets of half a row: a burst has 16 of them. */
+TEST("queues and bursts of short rows share a link")
+{
+	share_with_queues(host_paused(2), 2 * ROWS, 16 * (ROW / 2 + sizeof(struct t3_packet)));
 }
 
 /* A CPU's store needs no turn, but counts with its header: its client's tiles wait for it. */

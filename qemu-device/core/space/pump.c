@@ -139,19 +139,15 @@ static uint32_t send_control(struct t3_link *link, struct t3_ctl *ctl)
 	return sizeof(ctl->packet);
 }
 
-/* Returns how many packets were sent, or 1. Each packet of a burst is a piece of work of its own. */
+/* Returns how many packets were sent, or 1. A burst is one turn. */
 static uint32_t serve(struct t3_link *link, uint32_t client)
 {
 	struct t3_ctl *ctl = link->turn[client].ctl_head;
-	uint32_t free = t3_link_free_slots(link), sent, full = 0;
+	uint32_t free = t3_link_free_slots(link), sent;
 	uint32_t bytes = ctl ? send_control(link, ctl) : t3_block_serve(link, client);
 
+	t3_share_serve(&link->share, client, bytes);
 	sent = free - t3_link_free_slots(link);
-	if (sent > 1) {
-		full = (sent - 1) * (uint32_t)(sizeof(struct t3_packet) + T3_PACKET_PAYLOAD);
-		t3_share_serve(&link->share, client, full);
-	}
-	t3_share_serve(&link->share, client, bytes - full);
 	return sent ? sent : 1;
 }
 
