@@ -121,19 +121,16 @@ int cmd_trace(int argc, char **argv)
 		       "for ui.perfetto.dev: spaces with their states, waits, jobs, faults and "
 		       "counters. It needs root. SIGTERM and SIGHUP are passed on to the "
 		       "command, and the timeline until its end is still written. With --nodes the "
-		       "same command runs on each node "
-		       "of "
-		       "a cluster (t3-vm cluster): node 0 writes the timeline of all, by its own "
-		       "clock, and says how far the others may be off.\vThe second form runs on "
-		       "the host of a VM. "
-		       "It adds the devices' own events to a timeline, such as triggers of "
-		       "tiles, blocks, links and interrupts. QEMU logs them with -trace 't3_*' "
-		       "-msg timestamp=on. The third form writes what a rank did in a run that the "
-		       "fabric has recorded (record=RECORD) as a workload: products and "
-		       "collectives, so that t3 sim says what they take on T3. The exit "
-		       "status is the command's, or 128 + N when "
-		       "signal N ended it. It is 125 when t3 itself failed, 126 when the command"
-		       " could not be run, and 127 when it does not exist.",
+		       "same command runs on each node of a cluster (t3-vm cluster): node 0 writes "
+		       "the timeline of all, by its own clock, and says how far the others may be "
+		       "off.\vThe second form runs on the host of a VM. It adds the devices' own "
+		       "events to a timeline, such as triggers of tiles, blocks, links and "
+		       "interrupts. QEMU logs them with -trace 't3_*' -msg timestamp=on. The third "
+		       "form writes what a rank did in a run that the fabric has recorded "
+		       "(record=RECORD) as a workload: products and collectives, so that t3 sim "
+		       "says what they take on T3. The exit status is the command's, or 128 + N "
+		       "when signal N ended it. It is 125 when t3 itself failed, 126 when the "
+		       "command could not be run, and 127 when it does not exist.",
 		.children = children,
 	};
 	struct trace_args args = { .buffer_kib = 8192,

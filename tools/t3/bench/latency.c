@@ -10,7 +10,7 @@
 #define LOADS  500u
 #define SLOW   (LOADS * 99 / 100) /* the place of p99 among the sorted */
 #define COPY   (64u << 20)
-#define COPIES 32u   /* they last longer than the loads */
+#define COPIES 32u   /* so that they last longer than the loads */
 #define GAP_NS 20000 /* between loads, so that they are spread over the copies */
 
 struct setup {

@@ -162,7 +162,7 @@ struct ends {
 	bool all;	       /* all of it arrives at all ranks */
 	bool nowhere;	       /* some of it arrives nowhere */
 	bool same;	       /* all of it arrives at the same ranks */
-	uint64_t bytes, first; /* that all ranks put; that a rank put */
+	uint64_t bytes, first; /* bytes that all ranks put; that a rank put */
 	uint32_t dtype;
 	bool mixed, uneven;
 };

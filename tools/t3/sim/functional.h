@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a rank did in a functional run, as its record shows it, and the workload of `t3 sim
+ * A rank's part in a functional run, as its record shows it, and the workload of `t3 sim
  * --workload` that follows from it. SPEC.md section 14 has the record.
  *
  * An epoch of a space is a collective, a product, or both. Which one it is follows from the segments
@@ -23,7 +23,7 @@ struct sim_layout {
 	uint32_t done_epoch; /* the last one that was completed; 0: none */
 	uint64_t local;	     /* bytes that the rank itself put there in a completed epoch */
 	uint64_t used;	     /* the segments, as a bit mask */
-	uint64_t put;	     /* those that the rank put some of its own into */
+	uint64_t put;	     /* segments that the rank put some of its own into */
 	struct sim_layout_segment {
 		uint32_t kind, op, dtype, updates, rows, row_bytes, routes, target_segment;
 	} segment[T3_SPACE_SEGMENTS];
@@ -33,9 +33,9 @@ struct sim_layout {
 	} route[T3_SPACE_ROUTES];
 };
 
-/* What made the rank's own part of an epoch. */
+/* The maker of the rank's own part of an epoch. */
 enum sim_maker {
-	SIM_MADE_BY_NOTHING, /* it had no part */
+	SIM_MADE_BY_NOTHING, /* the rank had no part */
 	SIM_MADE_BY_STORES,  /* of the program: a product, or data that it had */
 	SIM_MADE_BY_COPIES,  /* a queue's: data that was there before */
 	SIM_MADE_BY_GEMM,    /* a queue's: m, n and k are known */
@@ -105,7 +105,7 @@ struct sim_flow {
 	const char *why;
 };
 
-/* What an epoch of this layout is, from the data's ways through all layouts. */
+/* The collective that an epoch of this layout is, by the data's ways through all layouts. */
 void sim_flow_find(const struct sim_functional *run, const struct sim_layout *layout,
 		   struct sim_flow *flow);
 /* As workloads have it; NULL for NONE and OTHER. `product`: it sums one while that is made. */
@@ -114,7 +114,7 @@ bool sim_flow_sums(enum sim_flow_kind kind);
 
 /* --------------------------------------------------------- functional_output.c */
 
-/* What the user says of an output that the program stored. */
+/* The user's word on an output that the program stored. */
 struct sim_given {
 	uint32_t number; /* counts these outputs from 1; 0: all others of them */
 	uint64_t m, n;	 /* 0: as its segments have it */

@@ -85,7 +85,7 @@ static void add_left_out(struct writer *w, const char *name, uint64_t count)
 
 /* -------------------------------------------------------------------- outputs */
 
-/* What was given for this output. NULL: nothing. */
+/* The user's word on this output, or NULL. */
 static const struct sim_given *given_for(const struct writer *w, uint32_t number)
 {
 	const struct sim_given *all = NULL;

@@ -89,14 +89,14 @@ uint64_t sim_setting_own_tokens(const struct sim_setting *setting);
 uint64_t sim_gemm_count(const struct sim_iteration *iteration, uint32_t gemm,
 			enum sim_operator_kind kind, bool backward);
 
-/* What the timed model says of a GEMM, in ps. */
+/* A GEMM's times by the timed model, in ps. */
 struct sim_cost {
 	uint64_t gemm;
 	uint64_t exchange[SIM_CONFIGS]; /* what the all-to-all before a GEMM adds to it */
 	uint64_t reduced[SIM_CONFIGS];	/* 0: the configuration does not run this collective */
 };
 
-/* What the machine does in a picosecond. */
+/* The machine's work in a picosecond. */
 struct sim_machine_rate {
 	double flops, bytes;
 };

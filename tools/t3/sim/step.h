@@ -31,7 +31,7 @@ struct sim_step_operator {
 };
 
 struct sim_step {
-	char by[SIM_NAME_SIZE]; /* what recorded it */
+	char by[SIM_NAME_SIZE]; /* the program that recorded the step */
 	uint64_t rank, ranks;
 	uint32_t runs, operators;
 	struct sim_step_run *run;

@@ -13,7 +13,7 @@ struct trace_args {
 	const char *output;
 	const char *guest, *qemu_log; /* --merge, --qemu-log */
 	const char *record;
-	uint64_t rank; /* whose part of the record it is */
+	uint64_t rank; /* the rank whose part of the record is taken */
 	bool rank_given;
 	struct sim_given given[TRACE_GIVEN]; /* --k */
 	uint32_t given_count;
