@@ -11,7 +11,8 @@ import json
 import re
 import subprocess
 
-from tap import BUILD, FAIL, LOGS, PASS, PROGRAM_SECONDS, ROOT, Result, here, report, run_suite
+from tap import (BUILD, FAIL, LOGS, PASS, PROGRAM_SECONDS, ROOT, Result, execute, here, report,
+                 run_suite)
 from vm import guest_batch, record_of, record_results, replay_result, vm_result
 
 
