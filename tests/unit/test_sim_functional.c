@@ -69,7 +69,7 @@ static void epoch(struct scene *s, uint32_t number, uint32_t depth)
 	ring_release(&s->ring, number);
 }
 
-/* What it is as a workload, which t3 sim must take. NULL: refused, by `why`. */
+/* The run as a workload, which t3 sim must take. NULL: refused, by `why`. */
 static json_t *workload_of(const struct scene *s, uint32_t rank, const struct sim_given *given,
 			   uint32_t count, char *why)
 {
@@ -384,4 +384,43 @@ TEST("a record that is cut is read to its end, and one that is wrong is refused"
 	s.tape.data[0] ^= 1;
 	assert_true(is_refused(&s.tape, "it is no T3 record"));
 	scene_close(&s);
+}
+
+/* A layout of rank r of two: segments 0 and 1 are summed at rank 0, and rank 1 gets the sum of 1. */
+static struct sim_layout layout_of_two(uint32_t rank)
+{
+	struct sim_layout l = { .rank = rank,
+				.first_epoch = 1,
+				.last_epoch = 1,
+				.done_epoch = 1,
+				.local = 16,
+				.used = 3,
+				.put = 3 };
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		l.segment[i].kind = rank ? T3_SEG_REMOTE : i ? T3_SEG_DMA : T3_SEG_LOCAL;
+		l.segment[i].op = T3_OP_ADD;
+		l.segment[i].updates = 2;
+		l.segment[i].routes = rank || i;
+		l.segment[i].target_segment = rank ? i : 2;
+	}
+	if (rank)
+		l.used = 7; /* the sum comes to segment 2 */
+	l.route[0] = (struct sim_layout_route){ .used = true, .rank = !rank };
+	return l;
+}
+
+TEST("a sum that arrives everywhere in part alone is no all-reduce")
+{
+	struct sim_layout first = layout_of_two(0), second = layout_of_two(1);
+	struct sim_layout *both[] = { &first, &second };
+	struct sim_functional run = { .ranks = 2, .layout = both, .layouts = 2 };
+	struct sim_flow flow;
+
+	sim_flow_find(&run, &first, &flow);
+	assert_int_equal(flow.kind, SIM_FLOW_REDUCE_SCATTER);
+	first.put = second.put = 2;
+	sim_flow_find(&run, &first, &flow);
+	assert_int_equal(flow.kind, SIM_FLOW_ALL_REDUCE);
 }

@@ -151,7 +151,7 @@ struct t3_link {
 	uint8_t payload[T3_LINK_SLOTS][T3_PACKET_PAYLOAD];
 };
 
-/* What a packet or a burst holds: `bytes` bytes of each row, in `packets` packets. */
+/* The payload of a packet or a burst: `bytes` bytes of each row, in `packets` packets. */
 struct t3_rows {
 	uint32_t count, bytes, packets;
 };

@@ -350,6 +350,7 @@ static void send_piece(struct t3_segment *segment, uint32_t row, uint32_t col, u
 		segment->counts.dma_bytes += rows * bytes;
 		dev->counter[T3_COUNTER_DMA_BYTES] += rows * bytes;
 	}
+	/* The payload has the first row's address. A watcher of memory hears of each row. */
 	for (i = 1; i < rows; i++)
 		t3_mem_read(dev, from + (uint64_t)i * segment->pitch, bytes);
 	send_update(segment, &segment->space->route[segment->cur_route], row, col, payload, bytes,

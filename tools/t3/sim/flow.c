@@ -123,33 +123,49 @@ static bool pass(struct flow *f, uint32_t at, uint32_t i)
 	return changed || *arrives != before;
 }
 
-static void follow(struct flow *f, bool sums)
+static void pass_all(struct flow *f)
 {
 	bool changed = true;
 	uint32_t at, i;
 
-	for_each_segment(f, at, i) f->parts[at][i] = (f->member[at]->put >> i & 1)
-						     << f->member[at]->rank;
 	while (changed) {
 		changed = false;
-		for_each_segment(f, at, i) changed |= pass(f, at, i);
+		for_each_segment(f, at, i)
+		{
+			changed |= pass(f, at, i);
+		}
 	}
+}
+
+static void follow(struct flow *f, bool sums)
+{
+	uint32_t at, i;
+
+	for_each_segment(f, at, i)
+	{
+		f->parts[at][i] = (uint32_t)(f->member[at]->put >> i & 1) << f->member[at]->rank;
+	}
+	pass_all(f);
 	/* A sum arrives where it is complete, other data wherever memory holds it. */
-	for_each_segment(f, at, i) if (f->member[at]->segment[i].kind != T3_SEG_REMOTE &&
-				       (!sums || f->parts[at][i] == f->ranks)) f->arrives[at][i] =
-		1u << f->member[at]->rank;
-	for (changed = true; changed;) {
-		changed = false;
-		for_each_segment(f, at, i) changed |= pass(f, at, i);
+	for_each_segment(f, at, i)
+	{
+		if (f->member[at]->segment[i].kind != T3_SEG_REMOTE &&
+		    (!sums || f->parts[at][i] == f->ranks))
+			f->arrives[at][i] = 1u << f->member[at]->rank;
 	}
+	pass_all(f);
 }
 
 static bool has_sums(const struct flow *f)
 {
 	uint32_t at, i;
 
-	for_each_segment(f, at, i) if (f->member[at]->segment[i].op != T3_OP_STORE &&
-				       f->member[at]->segment[i].updates > 1) return true;
+	for_each_segment(f, at, i)
+	{
+		if (f->member[at]->segment[i].op != T3_OP_STORE &&
+		    f->member[at]->segment[i].updates > 1)
+			return true;
+	}
 	return false;
 }
 
@@ -159,7 +175,8 @@ static bool has_sums(const struct flow *f)
 struct ends {
 	uint32_t putters;      /* ranks */
 	uint32_t some;	       /* ranks where any of it arrives */
-	bool all;	       /* all of it arrives at all ranks */
+	bool everywhere;       /* all of it arrives at all ranks */
+	bool all;	       /* all of it arrives at all ranks but its own */
 	bool nowhere;	       /* some of it arrives nowhere */
 	bool same;	       /* all of it arrives at the same ranks */
 	uint64_t bytes, first; /* bytes that all ranks put; that a rank put */
@@ -172,7 +189,7 @@ static void look_at(const struct flow *f, struct ends *ends)
 	uint32_t at, i, first = 0;
 	bool any = false;
 
-	*ends = (struct ends){ .all = true, .same = true };
+	*ends = (struct ends){ .everywhere = true, .all = true, .same = true };
 	for_each_segment(f, at, i)
 	{
 		const struct sim_layout *l = f->member[at];
@@ -189,6 +206,7 @@ static void look_at(const struct flow *f, struct ends *ends)
 		ends->mixed = ends->mixed || l->segment[i].dtype != ends->dtype;
 		ends->nowhere = ends->nowhere || !arrives;
 		ends->same = ends->same && arrives == first;
+		ends->everywhere = ends->everywhere && arrives == f->ranks;
 		ends->all = ends->all && (arrives | 1u << l->rank) == f->ranks;
 		ends->some |= arrives;
 	}
@@ -203,14 +221,9 @@ static void look_at(const struct flow *f, struct ends *ends)
 
 static enum sim_flow_kind judge_sum(const struct flow *f, const struct ends *ends)
 {
-	uint32_t at, i;
-	bool everywhere = true;
-
 	if (ends->nowhere || ends->putters != f->ranks)
 		return SIM_FLOW_OTHER;
-	for_each_segment(f, at, i) if (f->member[at]->put >> i & 1) everywhere =
-		everywhere && f->arrives[at][i] == f->ranks;
-	if (everywhere)
+	if (ends->everywhere)
 		return SIM_FLOW_ALL_REDUCE;
 	return ends->same && !(ends->some & (ends->some - 1)) ? SIM_FLOW_REDUCE
 							      : SIM_FLOW_REDUCE_SCATTER;
