@@ -11,7 +11,7 @@
 
 #include "t3_core.h"
 
-#define T3_NODE_VERSION 1u
+#define T3_NODE_VERSION 2u
 #define T3_NODE_ID_SIZE 16u
 #define T3_MAX_NODES	T3_MAX_RANKS
 

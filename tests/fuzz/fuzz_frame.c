@@ -116,7 +116,8 @@ static void response(struct run *run)
 		.dst = (uint16_t)link->dst,
 		.incarnation = link->incarnation,
 		.sequence = (uint32_t)link->una,
-		.status = what >> 4,
+		.status = (uint16_t)(what >> 4),
+		.packets = (uint16_t)(1 + stream_u8(run->in) % T3_LINK_BURST),
 	};
 
 	send_frame(run, T3_FRAME_RESPONSE, &body, sizeof(body));

@@ -133,7 +133,7 @@ TEST("a later response does not stand for an earlier one")
 		assert_true(t3_fabric_run(host->fabric, 1));
 	assert_true(host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1));
 	for (event = 0; event < 1000 && host_state(&host->dev[0], 0) != T3_SPACE_FAULTED; event++) {
-		t3_link_response(link, link->incarnation, (uint32_t)link->una + 1, T3_NAK_NONE);
+		t3_link_response(link, link->incarnation, (uint32_t)link->una + 1, 1, T3_NAK_NONE);
 		t3_fabric_run(host->fabric, 1);
 	}
 	host_expect_fault(&host->dev[0], 0, &want);
@@ -348,36 +348,6 @@ TEST("packets of an ended incarnation are ignored")
 	host_free(host);
 }
 
-static void take_malformed(struct t3_link *link, const struct t3_packet *packet, uint32_t status)
-{
-	(void)link;
-	(void)packet;
-	assert_int_equal(status, T3_NAK_MALFORMED);
-}
-
-TEST("a packet of another node is no burst, whatever it says")
-{
-	static const struct t3_remote_ops remote = { .response = take_malformed };
-	static const uint8_t payload[T3_PACKET_PAYLOAD];
-	struct host *host = host_ring(2);
-	struct t3_link *link = host->fabric->link[0][1];
-	struct t3_packet packet = { .type = T3_PKT_UPDATE,
-				    .op = T3_OP_ADD,
-				    .dtype = T3_DTYPE_I32,
-				    .dst_rank = 1,
-				    .length = T3_PACKET_PAYLOAD,
-				    .incarnation = 1 };
-
-	link->remote = &remote;
-	for (packet.arg = 4; packet.arg <= T3_PACKET_PAYLOAD; packet.arg *= 2) {
-		assert_true(t3_receiver_take(link, &packet, payload));
-		packet.sequence++;
-		assert_int_equal(link->receiver.expect, packet.sequence);
-	}
-	link->remote = NULL;
-	host_free(host);
-}
-
 /* A response to an incarnation that has ended says nothing of the packet that has its number now. */
 TEST("responses to an ended incarnation are ignored")
 {
@@ -386,8 +356,8 @@ TEST("responses to an ended incarnation are ignored")
 
 	while (link->una == link->next)
 		assert_true(t3_fabric_run(host->fabric, 1));
-	t3_link_response(link, link->incarnation - 1, (uint32_t)link->una, T3_NAK_NO_GRANT);
-	t3_link_response(link, link->incarnation + 1, (uint32_t)link->una, T3_NAK_NO_GRANT);
+	t3_link_response(link, link->incarnation - 1, (uint32_t)link->una, 1, T3_NAK_NO_GRANT);
+	t3_link_response(link, link->incarnation + 1, (uint32_t)link->una, 1, T3_NAK_NO_GRANT);
 	host_drain(host);
 	expect_burst(host, 20);
 }
@@ -410,7 +380,7 @@ TEST("a second response says nothing of a later packet")
 			host_drain(host);
 	}
 	assert_int_equal(link->next - link->una, T3_LINK_SLOTS);
-	t3_link_response(link, link->incarnation, (uint32_t)link->una - 1, T3_NAK_NO_GRANT);
+	t3_link_response(link, link->incarnation, (uint32_t)link->una - 1, 1, T3_NAK_NO_GRANT);
 	host_drain(host);
 	assert_int_equal(host_state(&host->dev[0], 0), T3_SPACE_ARMED);
 	assert_int_equal(host_stats(&host->dev[1], 0, 0).remote_bytes, 8 * from.rows);

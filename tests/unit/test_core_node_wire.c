@@ -80,7 +80,7 @@ TEST("a greeting must be of this fabric")
 	h.magic[0] = 'X';
 	check_refused(&h, "no node of a T3 fabric");
 	h.version = 7;
-	check_refused(&h, "another version of the protocol (7, here 1)");
+	check_refused(&h, "another version of the protocol (7, here 2)");
 	h.fabric[15] ^= 1;
 	check_refused(&h, "another fabric");
 	h.topology = T3_TOPOLOGY_FULL;
@@ -107,13 +107,13 @@ TEST("a greeting must be of this fabric")
 TEST("greetings of other versions have other lengths")
 {
 	uint8_t body[1024] = T3_HELLO_MAGIC;
-	uint32_t version = 2, length;
+	uint32_t version = 3, length;
 
 	memcpy(body + 8, &version, sizeof(version));
 	for (length = 12; length <= sizeof(body); length++) {
 		struct host *host = pair(false);
 
-		assert_non_null(strstr(take(host, T3_FRAME_HELLO, 0, body, length), "(2, here 1)"));
+		assert_non_null(strstr(take(host, T3_FRAME_HELLO, 0, body, length), "(3, here 2)"));
 		host_free(host);
 	}
 }
@@ -380,7 +380,7 @@ TEST("frames have types, flags and lengths")
 		{ T3_FRAME_RESPONSE, T3_FRAME_CORRUPT, 16, "unknown type or flag" },
 		{ T3_FRAME_PING, 0, 1, "wrong length" },
 		{ T3_FRAME_PACKET, 0, 63, "wrong length" },
-		{ T3_FRAME_PACKET, 0, 64 + 1025, "wrong length" },
+		{ T3_FRAME_PACKET, 0, 64 + 16385, "wrong length" },
 		{ T3_FRAME_RESPONSE, 0, 15, "wrong length" },
 		{ T3_FRAME_RESPONSE, 0, 17, "wrong length" },
 		{ T3_FRAME_LOSS, 0, 3, "wrong length" },
@@ -388,7 +388,7 @@ TEST("frames have types, flags and lengths")
 		{ T3_FRAME_REFUSE, 0, 5, "wrong length" },
 		{ T3_FRAME_HELLO, 0, 56, "a second greeting" },
 	};
-	static const uint8_t body[2000];
+	static const uint8_t body[20000];
 	uint32_t i;
 
 	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -439,7 +439,8 @@ TEST("a node speaks for its own links alone")
 						    .dst_rank = (uint16_t)dst,
 						    .incarnation = 1 };
 			struct t3_remote_response response = { .src = (uint16_t)dst,
-							       .dst = (uint16_t)src };
+							       .dst = (uint16_t)src,
+							       .packets = 1 };
 			struct t3_remote_loss loss = { .src = (uint16_t)src, .dst = (uint16_t)dst };
 			bool right = may_send(src, dst);
 
@@ -455,7 +456,9 @@ TEST("lengths and statuses are checked")
 {
 	struct host *host = pair(true);
 	struct t3_packet packet = { .src_rank = 2, .dst_rank = 1, .length = 4 };
-	struct t3_remote_response response = { .src = 1, .dst = 2, .status = T3_NAK_KEY_LIMIT };
+	struct t3_remote_response response = {
+		.src = 1, .dst = 2, .status = T3_NAK_KEY_LIMIT, .packets = 1
+	};
 
 	assert_non_null(strstr(take(host, T3_FRAME_PACKET, 0, &packet, 64), "contradicts"));
 	packet.length = 0xffffffc0;
@@ -593,7 +596,8 @@ static uint32_t random_frame(uint64_t *random, uint8_t *body, uint32_t *type)
 					       .dst = 2,
 					       .incarnation = 1,
 					       .sequence = host_below(random, 40),
-					       .status = host_below(random, 13) };
+					       .status = (uint16_t)host_below(random, 13),
+					       .packets = (uint16_t)(1 + host_below(random, 16)) };
 	struct t3_remote_loss loss = { .src = 2, .dst = 1 };
 
 	*type = T3_FRAME_PACKET + host_below(random, 4);

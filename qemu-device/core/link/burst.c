@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bursts. SPEC.md section 6.1. Most of a packet's time is that of its events, its header and its
- * response. Packets of one tile share these, where nothing can befall one of them alone: both ends are
- * here, and no fault is injected.
+ * response. Packets of one tile share these, where nothing can befall one of them alone: no fault is
+ * injected.
  */
 #include "link/link.h"
 
@@ -28,33 +28,51 @@ uint32_t t3_burst_room(const struct t3_link *link)
 	uint32_t free = t3_link_free_slots(link), kept = T3_LINK_RESERVE + link->wanted;
 	uint32_t to_last = T3_LINK_SLOTS - (uint32_t)(link->next % T3_LINK_SLOTS);
 
-	if (link->remote || free <= kept || t3_link_any_injected(link))
+	if (free <= kept || t3_link_any_injected(link) ||
+	    (link->remote && !link->remote->bursts(link)))
 		return 1;
 	return min32(T3_LINK_BURST, min32(to_last, free - kept));
+}
+
+uint32_t t3_burst_part(const struct t3_packet *burst, uint32_t i, struct t3_packet *part)
+{
+	struct t3_rows rows = t3_burst_rows(burst);
+	uint32_t row = i / rows.packets, before = i % rows.packets * T3_PACKET_PAYLOAD;
+
+	*part = *burst;
+	part->sequence += i;
+	part->row += row;
+	part->col += before;
+	part->length = min32(rows.bytes - before, T3_PACKET_PAYLOAD);
+	if (rows.count > 1)
+		part->arg = 0;
+	return row * rows.bytes + before;
+}
+
+bool t3_burst_is_whole(const struct t3_packet *packet)
+{
+	struct t3_rows rows = t3_burst_rows(packet);
+	uint32_t packets = rows.count * rows.packets;
+
+	return rows.count * rows.bytes == packet->length && packets <= T3_LINK_BURST &&
+	       packet->sequence % T3_LINK_SLOTS + packets <= T3_LINK_SLOTS;
 }
 
 /* The payload of a burst is in one piece. Each packet's goes to its slot, the last one's first. */
 void t3_burst_end(struct t3_link *link, uint64_t seq)
 {
 	struct t3_slot first = link->slot[seq % T3_LINK_SLOTS];
-	struct t3_rows rows = t3_burst_rows(&first.packet);
 	const uint8_t *payload = link->payload[seq % T3_LINK_SLOTS];
-	uint32_t i;
+	uint32_t i, at;
 
 	for (i = first.packets; i--;) {
 		struct t3_slot *slot = &link->slot[(seq + i) % T3_LINK_SLOTS];
-		uint32_t row = i / rows.packets, before = i % rows.packets * T3_PACKET_PAYLOAD;
 
 		*slot = first;
 		slot->packets = 1;
-		slot->packet.sequence += i;
-		slot->packet.row += row;
-		slot->packet.col += before;
-		slot->packet.length = min32(rows.bytes - before, T3_PACKET_PAYLOAD);
-		if (rows.count > 1)
-			slot->packet.arg = 0;
-		memmove(link->payload[(seq + i) % T3_LINK_SLOTS],
-			payload + row * rows.bytes + before, slot->packet.length);
+		at = t3_burst_part(&first.packet, i, &slot->packet);
+		memmove(link->payload[(seq + i) % T3_LINK_SLOTS], payload + at,
+			slot->packet.length);
 	}
 }
 

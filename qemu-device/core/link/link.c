@@ -132,11 +132,29 @@ static void on_response(struct t3_event *event)
 	take_response(link, response.incarnation, response.sequence, response.status);
 }
 
-void t3_link_response(struct t3_link *link, uint32_t incarnation, uint32_t sequence,
-		      uint32_t status)
+/* How many packets the slot of packet `seq` is for. 0: none, or it is in the middle of a burst. */
+static uint32_t packets_at(const struct t3_link *link, uint64_t seq)
 {
-	if (!t3_link_injected(link, T3_INJECT_DROP_RESPONSE, sequence))
-		take_response(link, incarnation, sequence, status);
+	uint64_t at = link->una;
+
+	while (at < seq && at < link->next)
+		at = t3_link_after(link, at);
+	return at == seq && seq < link->next ? link->slot[seq % T3_LINK_SLOTS].packets : 0;
+}
+
+/* The receiver answers a burst at once if it took all of it, and else its packets one by one. */
+void t3_link_response(struct t3_link *link, uint32_t incarnation, uint32_t sequence,
+		      uint32_t packets, uint32_t status)
+{
+	uint32_t from_una = sequence - (uint32_t)link->una, i;
+
+	if (incarnation == link->incarnation && packets_at(link, link->una + from_una) == packets)
+		packets = 1;
+	else if (incarnation == link->incarnation)
+		t3_burst_end_all(link);
+	for (i = 0; i < packets; i++)
+		if (!t3_link_injected(link, T3_INJECT_DROP_RESPONSE, sequence + i))
+			take_response(link, incarnation, sequence + i, status);
 }
 
 static void trace_timeout(const struct t3_link *link, bool given_up)

@@ -52,8 +52,10 @@ struct t3_remote_ops {
 	/* At the source: a packet leaves. It may be lost. `corrupt`: it is damaged on its way. */
 	void (*packet)(struct t3_link *link, const struct t3_packet *packet, const uint8_t *payload,
 		       bool corrupt);
-	/* At the target: a packet is answered with t3_nak. The response may be lost. */
+	/* At the target: a packet, or a burst, is answered with t3_nak. The response may be lost. */
 	void (*response)(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
+	/* At the source: may a burst leave? False: each packet may meet a fault of its own. */
+	bool (*bursts)(const struct t3_link *link);
 	/* At the source: its device was reset or detached. */
 	void (*loss)(struct t3_link *link);
 };
@@ -185,6 +187,10 @@ static inline uint32_t t3_burst_packets(const struct t3_packet *packet)
 /* Rows of a memory follow each other in a payload. */
 void t3_burst_copy(uint8_t *to, const struct t3_packet *packet, const uint8_t *from,
 		   uint64_t pitch);
+/* Packet `i` of a burst. Returns where its payload begins in that of the burst. */
+uint32_t t3_burst_part(const struct t3_packet *burst, uint32_t i, struct t3_packet *part);
+/* Is it one packet, or a burst of whole packets that no link's slots end? */
+bool t3_burst_is_whole(const struct t3_packet *packet);
 /* How many packets the next burst may have, which leaves slots for stores of the CPU. 1: none. */
 uint32_t t3_burst_room(const struct t3_link *link);
 /* The burst of this slot, or each one under way, is single packets from now on. */
@@ -211,13 +217,13 @@ void t3_link_lost(struct t3_link *link, const uint32_t *generation);
 bool t3_link_make_room(struct t3_link *link, uint32_t slots);
 /*
  * For remote links. The first marks one before its first use: the source, or the target, is here. A
- * response came. A tick of real time passed: after T3_LINK_TICKS without a response the sender repeats
+ * response to so many packets came. A tick of real time passed: after T3_LINK_TICKS without a response the sender repeats
  * its packets. Before that it waits, between two responses, for up to `may_stand` ticks of a node that
  * stands still. The connection ended: all packets under way are lost.
  */
 void t3_link_set_remote(struct t3_link *link, const struct t3_remote_ops *remote, bool source);
 void t3_link_response(struct t3_link *link, uint32_t incarnation, uint32_t sequence,
-		      uint32_t status);
+		      uint32_t packets, uint32_t status);
 void t3_link_tick(struct t3_link *link, uint32_t may_stand);
 void t3_link_cut(struct t3_link *link);
 

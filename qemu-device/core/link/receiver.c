@@ -50,7 +50,7 @@ bool t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, cons
 	struct t3_dev *dev = link->fabric->dev[link->dst];
 	struct t3_receiver *receiver = &link->receiver;
 	uint8_t *status = &receiver->status[packet->sequence % T3_LINK_SLOTS];
-	uint32_t packets = link->remote ? 1 : t3_burst_packets(packet), nak;
+	uint32_t packets = t3_burst_packets(packet), nak;
 	int32_t ahead;
 
 	if (!is_current(receiver, packet->incarnation))
@@ -58,6 +58,8 @@ bool t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, cons
 	ahead = (int32_t)(packet->sequence - (uint32_t)receiver->expect);
 	if (ahead > 0 || ahead < -(int32_t)T3_LINK_SLOTS)
 		return true; /* an earlier packet was lost; the sender repeats both */
+	if (ahead && packets > 1)
+		return false; /* each of its packets has a response already, or is new */
 	if (!ahead) {
 		nak = link->ops->receive(link, packet, payload);
 		if (nak != T3_NAK_NONE && packets > 1)

@@ -72,6 +72,7 @@ uint32_t t3_node_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *in
 		return T3_ADMIN_NO_ROUTE;
 	if (!values_fit(inject))
 		return T3_ADMIN_BAD_VALUE;
+	t3_remote_end_bursts(peer);
 	injected = &peer->injected;
 	if (inject->kind != T3_INJECT_NODE_RANDOM && !inject->nth && peer->ops.mend)
 		peer->ops.mend(peer->opaque, inject->kind == T3_INJECT_NODE_CUT);
@@ -118,6 +119,13 @@ static bool by_chance(struct t3_node_injection *injected, uint32_t chance)
 static bool is_random(const struct t3_node_injection *injected)
 {
 	return injected->cut_chance || injected->stall_chance;
+}
+
+bool t3_node_any_injected(const struct t3_peer *peer)
+{
+	const struct t3_node_injection *injected = &peer->injected;
+
+	return injected->cut.nth || injected->stall.nth || is_random(injected);
 }
 
 static void hit(struct t3_peer *peer, uint32_t rank, bool cut, uint32_t ms)

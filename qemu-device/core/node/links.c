@@ -16,7 +16,7 @@ static void send_packet(struct t3_link *link, const struct t3_packet *packet,
 	struct {
 		struct t3_frame head;
 		struct t3_packet packet;
-		uint8_t payload[T3_PACKET_PAYLOAD];
+		uint8_t payload[T3_LINK_BURST * T3_PACKET_PAYLOAD];
 	} frame;
 
 	if (!peer || t3_node_fault_hits(peer, link->src))
@@ -44,7 +44,8 @@ static void send_response(struct t3_link *link, const struct t3_packet *packet, 
 		  .dst = (uint16_t)link->dst,
 		  .incarnation = packet->incarnation,
 		  .sequence = packet->sequence,
-		  .status = status },
+		  .status = (uint16_t)status,
+		  .packets = (uint16_t)t3_burst_packets(packet) },
 	};
 
 	if (peer)
@@ -72,9 +73,17 @@ static void send_loss(struct t3_link *link)
 	t3_peer_send(peer, &frame.head, false);
 }
 
+static bool may_burst(const struct t3_link *link)
+{
+	const struct t3_peer *peer = peer_of(link, link->dst);
+
+	return !peer || !t3_node_any_injected(peer);
+}
+
 static const struct t3_remote_ops remote_ops = {
 	.packet = send_packet,
 	.response = send_response,
+	.bursts = may_burst,
 	.loss = send_loss,
 };
 
@@ -98,6 +107,17 @@ static struct t3_link *link_from(struct t3_peer *peer, uint32_t src, uint32_t ds
 	return peer->fabric->link[src][dst];
 }
 
+static void take_each(struct t3_link *link, const struct t3_packet *burst, const uint8_t *payload)
+{
+	uint32_t packets = t3_burst_packets(burst), i, at;
+	struct t3_packet packet;
+
+	for (i = 0; i < packets; i++) {
+		at = t3_burst_part(burst, i, &packet);
+		t3_receiver_take(link, &packet, payload + at);
+	}
+}
+
 const char *t3_remote_packet(struct t3_peer *peer, const uint8_t *body, uint32_t length,
 			     bool corrupt)
 {
@@ -109,13 +129,15 @@ const char *t3_remote_packet(struct t3_peer *peer, const uint8_t *body, uint32_t
 	memcpy(&packet, body, sizeof(packet));
 	if (packet.length != length - sizeof(packet))
 		return "a packet's length contradicts its frame";
+	if (!t3_burst_is_whole(&packet))
+		return "a burst is no whole number of packets that one may have";
 	link = link_from(peer, packet.src_rank, packet.dst_rank);
 	if (!link)
 		return "a packet is on a link that the node does not have";
 	if (corrupt)
 		t3_receiver_corrupt(link);
-	else
-		t3_receiver_take(link, &packet, body + sizeof(packet));
+	else if (!t3_receiver_take(link, &packet, body + sizeof(packet)))
+		take_each(link, &packet, body + sizeof(packet));
 	return NULL;
 }
 
@@ -130,9 +152,11 @@ const char *t3_remote_answer(struct t3_peer *peer, const uint8_t *body)
 		return "a response is for a link that the node does not have";
 	if (response.status > T3_NAK_KEY_LIMIT)
 		return "a response has an unknown status";
+	if (!response.packets || response.packets > T3_LINK_BURST)
+		return "a response is for more packets than a burst has, or for none";
 	t3_meter_stop(peer, &response);
 	t3_link_response(peer->fabric->link[response.src][response.dst], response.incarnation,
-			 response.sequence, response.status);
+			 response.sequence, response.packets, response.status);
 	return NULL;
 }
 
@@ -180,6 +204,17 @@ static void cut(struct t3_link *link, uint32_t may_stand)
 void t3_remote_cut(const struct t3_peer *peer)
 {
 	for_links(peer, cut, 0);
+}
+
+static void end_bursts(struct t3_link *link, uint32_t may_stand)
+{
+	(void)may_stand;
+	t3_burst_end_all(link);
+}
+
+void t3_remote_end_bursts(const struct t3_peer *peer)
+{
+	for_links(peer, end_bursts, 0);
 }
 
 void t3_remote_tick(const struct t3_peer *peer)

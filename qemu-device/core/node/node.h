@@ -11,7 +11,7 @@
 
 enum t3_frame_type {
 	T3_FRAME_HELLO = 1, /* the first one of each side, struct t3_hello */
-	T3_FRAME_PACKET,    /* struct t3_packet and its payload */
+	T3_FRAME_PACKET,    /* struct t3_packet and its payload, of a burst all of it */
 	T3_FRAME_RESPONSE,  /* struct t3_remote_response */
 	T3_FRAME_LOSS,	    /* struct t3_remote_loss, with or without generations */
 	T3_FRAME_PING,	    /* no body: the sender is alive */
@@ -44,11 +44,12 @@ struct t3_hello {
 	uint32_t mbz;
 };
 
-/* Of a packet from src to dst, so the response goes from dst to src. */
+/* Of packets from src to dst, so the response goes from dst to src. */
 struct t3_remote_response {
 	uint16_t src, dst;
 	uint32_t incarnation, sequence;
-	uint32_t status; /* t3_nak */
+	uint16_t status;  /* t3_nak */
+	uint16_t packets; /* from `sequence` on */
 };
 
 /* The device at src was reset, or detached: then there are no generations. */
@@ -58,13 +59,13 @@ struct t3_remote_loss {
 };
 
 #define T3_REMOTE_GONE	 offsetof(struct t3_remote_loss, generation) /* bytes of a loss without */
-#define T3_FRAME_LONGEST (sizeof(struct t3_frame) + sizeof(struct t3_remote_loss))
+#define T3_PACKET_MOST	 (sizeof(struct t3_packet) + T3_LINK_BURST * T3_PACKET_PAYLOAD)
+#define T3_FRAME_LONGEST (sizeof(struct t3_frame) + T3_PACKET_MOST)
 
 _Static_assert(sizeof(struct t3_frame) == 8 && sizeof(struct t3_hello) == 56 &&
 		       sizeof(struct t3_remote_response) == 16,
 	       "frames have no padding");
-_Static_assert(sizeof(struct t3_packet) + T3_PACKET_PAYLOAD <= sizeof(struct t3_remote_loss),
-	       "the longest frame is a loss");
+_Static_assert(sizeof(struct t3_remote_loss) <= T3_PACKET_MOST, "the longest frame is a burst");
 
 /* Ticks without a byte from the peer after which it stands still: a live one sends PING meanwhile. */
 #define T3_PEER_STILL 5u
@@ -106,6 +107,8 @@ struct t3_peer {
 void t3_remote_init(struct t3_link *link, bool source);
 /* The peer's links lose all that is under way, and each local target learns of the loss. */
 void t3_remote_cut(const struct t3_peer *peer);
+/* Bursts on the peer's links are single packets from now on. */
+void t3_remote_end_bursts(const struct t3_peer *peer);
 void t3_remote_tick(const struct t3_peer *peer);
 /* A body that has come. NULL, or why it breaks the protocol. */
 const char *t3_remote_packet(struct t3_peer *peer, const uint8_t *body, uint32_t length,
@@ -127,6 +130,8 @@ void t3_meter_stop(struct t3_peer *peer, const struct t3_remote_response *respon
 /* fault.c: for the front, t3_admin_status; and a packet of a rank is sent. True: it is lost. */
 uint32_t t3_node_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
 bool t3_node_fault_hits(struct t3_peer *peer, uint32_t rank);
+/* May a fault hit one of the next packets? */
+bool t3_node_any_injected(const struct t3_peer *peer);
 
 /* greeting.c */
 void t3_greeting_fill(const struct t3_peer *peer, struct t3_hello *hello);

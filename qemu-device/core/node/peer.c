@@ -43,8 +43,7 @@ static const char *check_head(const struct t3_peer *peer, const struct t3_frame 
 		uint32_t least, most;
 	} body[] = {
 		[T3_FRAME_HELLO] = { offsetof(struct t3_hello, flags), T3_HELLO_LONGEST },
-		[T3_FRAME_PACKET] = { sizeof(struct t3_packet),
-				      sizeof(struct t3_packet) + T3_PACKET_PAYLOAD },
+		[T3_FRAME_PACKET] = { sizeof(struct t3_packet), T3_PACKET_MOST },
 		[T3_FRAME_RESPONSE] = { sizeof(struct t3_remote_response),
 					sizeof(struct t3_remote_response) },
 		[T3_FRAME_LOSS] = { T3_REMOTE_GONE, sizeof(struct t3_remote_loss) },

@@ -17,17 +17,15 @@ static bool is_whole(uint32_t bytes, uint32_t element)
 	return !(bytes & (element - 1));
 }
 
-/* Packets of other nodes are no bursts. */
-static bool has_length(const struct t3_link *link, const struct t3_packet *packet)
+static bool has_length(const struct t3_packet *packet)
 {
-	uint32_t most = link->remote ? 1 : T3_LINK_BURST, element = t3_dtype_size(packet->dtype);
+	uint32_t element = t3_dtype_size(packet->dtype);
 
-	if (!packet->length || packet->length > most * T3_PACKET_PAYLOAD ||
+	if (!packet->length || packet->length > T3_LINK_BURST * T3_PACKET_PAYLOAD ||
 	    !is_whole(packet->length, element))
 		return false;
-	return !packet->arg ||
-	       (packet->arg < packet->length && is_whole(packet->arg, element) &&
-		packet->length % packet->arg == 0 && t3_burst_packets(packet) <= most);
+	return !packet->arg || (packet->arg < packet->length && is_whole(packet->arg, element) &&
+				t3_burst_is_whole(packet));
 }
 
 static bool well_formed(const struct t3_link *link, const struct t3_packet *packet)
@@ -39,7 +37,7 @@ static bool well_formed(const struct t3_link *link, const struct t3_packet *pack
 		return false;
 	switch (packet->type) {
 	case T3_PKT_UPDATE:
-		return t3_computes(dev, packet->dtype, packet->op) && has_length(link, packet);
+		return t3_computes(dev, packet->dtype, packet->op) && has_length(packet);
 	case T3_PKT_ARM_QUERY:
 	case T3_PKT_STATE:
 	case T3_PKT_POISON:

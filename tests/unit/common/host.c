@@ -163,20 +163,23 @@ bool host_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, uint32_t 
 	return t3_fabric_inject(fabric, &inject) == T3_ADMIN_OK;
 }
 
+static struct t3_fabric *fabric_of(struct host *host, uint32_t rank)
+{
+	return host->nodes ? nodes_fabric(host, rank) : host->fabric;
+}
+
 void host_poison(struct host_dev *d, uint64_t address, uint64_t bytes)
 {
 	struct t3_cmd_inject inject = {
 		.kind = T3_INJECT_POISON, .rank = d->rank, .address = address, .value = bytes
 	};
 
-	assert_int_equal(t3_fabric_inject(d->host->fabric, &inject), T3_ADMIN_OK);
+	assert_int_equal(t3_fabric_inject(fabric_of(d->host, d->rank), &inject), T3_ADMIN_OK);
 }
 
 void host_attach(struct host *host, uint32_t rank)
 {
-	struct t3_fabric *fabric = host->nodes ? nodes_fabric(host, rank) : host->fabric;
-
-	assert_int_equal(t3_dev_attach(host->dev[rank].dev, fabric, rank), 0);
+	assert_int_equal(t3_dev_attach(host->dev[rank].dev, fabric_of(host, rank), rank), 0);
 }
 
 void host_new_device(struct host *host, uint32_t rank)
