@@ -249,6 +249,30 @@ def windows_alternate():
     same(gemms(found)["attention output"][5], 4)
 
 
+def side_by_side_has_one_all_reduce():
+    """8 heads of 32 and 512 columns of the MLP on 4 ranks: K is 64 + 128 after both, and 3 x 64 + 128
+    before them."""
+    found = answer("side-by-side", "--tp", 4, "--tokens", 128)
+    same(gemms(found), {"attention output and MLP down": (128, 256, 64 + 128, "all-reduce", 4, 4),
+                        "QKV and MLP up, backward": (128, 256, 3 * 64 + 128, "all-reduce", 4, 4)})
+    notes(found, "approximated", "attention and MLP are side by side")
+    same(found["model"]["side_by_side"], True)
+
+
+def chunks_and_shared_experts_have_no_field():
+    """Llama 4's: heads of 128, one of 16 experts of 512 in every second layer, beside a shared one. Three
+    of four layers attend to a chunk."""
+    found = answer("chunks", "--tp", 4, "--tokens", 256)
+    same(gemms(found), {"attention output": (256, 256, 8 * 128 // 4, "all-reduce", 4, 4),
+                        "MLP down": (256, 256, 1024 // 4, "all-reduce", 4, 2),
+                        "MLP up, backward": (256, 256, 2 * 1024 // 4, "all-reduce", 4, 2),
+                        "QKV, backward": (256, 256, 3 * 8 * 128 // 4, "all-reduce", 4, 4),
+                        "experts down": (256, 256, (512 + 512) // 4, "all-reduce", 4, 2),
+                        "experts up, backward": (256, 256, 2 * (512 + 512) // 4, "all-reduce", 4, 2)})
+    same([one["count"] for one in found["layers"]], [2, 1, 1])
+    notes(found, "exact", "head_dim is missing: 128, as model_type llama4_text has it")
+
+
 def old_names_and_plain_mlp():
     """GPT-2: 4 x 256, no gate, and 4 bytes an element."""
     found = answer("plain-mlp", "--tp", 2, "--tokens", 128)
@@ -261,7 +285,7 @@ def old_names_and_plain_mlp():
 
 REFUSED = [
     ("no-intermediate", "", "no-intermediate.json: intermediate_size is missing"),
-    ("hybrid", "", "layer_types[0] is 'linear_attention' and must be full_attention or"),
+    ("hybrid", "", "layer_types[0] is 'linear_attention' and must be full_attention,"),
     ("state-space", "", "mamba_d_state is set: layers are state spaces"),
     ("unknown-type", "", "model_type is 'of_next_year', which this does not know"),
     ("head-dim", "--ep 4", "--ep is 4, and the file has no experts"),
@@ -500,7 +524,8 @@ TESTS = [page_has_what_machines_give, page_has_what_assumptions_give, machine_fi
          dense_model_by_hand, expert_model_by_hand, bytes_of_experts_by_hand,
          heads_are_not_hidden, few_kv_heads_are_copied,
          experts_have_several_names, first_layers_are_dense, latent_attention_is_read,
-         text_model_is_nested, sizes_need_not_divide, windows_alternate, old_names_and_plain_mlp,
+         text_model_is_nested, sizes_need_not_divide, windows_alternate,
+         side_by_side_has_one_all_reduce, chunks_and_shared_experts_have_no_field, old_names_and_plain_mlp,
          unknown_type_is_read_by_its_fields, layers_and_iteration_add_up,
          equal_inputs_give_equal_output, all_configurations_without_a_gap, any_gemm_by_its_k,
          bounds_are_told, routing_by_hand, routing_takes_copies_and_sums_from_t3,

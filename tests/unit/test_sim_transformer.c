@@ -111,7 +111,8 @@ TEST("hostile config.json files are refused by the field's name")
 		  "sliding_window is 128, and no layer_types" },
 		{ "{" LLAMA ", \"use_sliding_window\": 1}",
 		  "use_sliding_window is 1 and must be true" },
-		{ "{" LLAMA ", \"use_parallel_residual\": true}", "use_parallel_residual is set" },
+		{ "{" LLAMA ", \"use_parallel_residual\": 1}",
+		  "use_parallel_residual is 1 and must" },
 		{ "{" LLAMA ", \"attn_layer_period\": 8}",
 		  "attn_layer_period is set: some layers are no" },
 		{ "{" LLAMA ", \"num_local_experts\": 8}", "num_experts_per_tok is missing" },
@@ -133,7 +134,7 @@ TEST("hostile config.json files are refused by the field's name")
 		{ "{" QWEN_MOE ", \"decoder_sparse_step\": 0}",
 		  "decoder_sparse_step is 0 and must" },
 		{ "{\"text_config\": []}", "text_config is [] and must be an object" },
-		{ "{\"text_config\": {\"model_type\": \"llama\"}}",
+		{ "{\"text_config\": {\"model_type\": \"mixtral\"}}",
 		  "text_config.hidden_size is missing" },
 		{ "{\"model_type\": \"llama\", \"hidden_size\": 64, \"num_hidden_layers\": 1, "
 		  "\"num_attention_heads\": 4}",

@@ -166,6 +166,15 @@ struct projections {
 	uint32_t q_down, q_up, kv_down, kv_up; /* of latent attention */
 };
 
+/* Of queries, keys and values, on a rank. */
+static uint64_t qkv_columns(const struct builder *b)
+{
+	const struct sim_transformer *t = b->t;
+
+	return ceil_div(t->heads * t->key_dim + spread_kv_heads(b) * (t->key_dim + t->value_dim),
+			b->s->tp);
+}
+
 static struct projections projections(struct builder *b)
 {
 	const struct sim_transformer *t = b->t;
@@ -173,10 +182,7 @@ static struct projections projections(struct builder *b)
 	struct projections p = { 0 };
 
 	if (!t->kv_rank) {
-		p.qkv = summed(b, "QKV", t->hidden,
-			       ceil_div(t->heads * t->key_dim +
-						spread_kv_heads(b) * (t->key_dim + t->value_dim),
-					tp));
+		p.qkv = summed(b, "QKV", t->hidden, qkv_columns(b));
 		return p;
 	}
 	if (t->q_rank) {
@@ -553,6 +559,41 @@ static void layer_backward(struct builder *b, const struct projections *p, uint3
 	add(b, "optimizer", SIM_MEMORY)->bytes = b->weights * OPTIMIZER_BYTES;
 }
 
+/*
+ * Attention and MLP side by side. Both begin with the same input, and end in one sum: a GEMM before
+ * them, and one after them with the K of both.
+ */
+static void build_beside(struct builder *b)
+{
+	const struct sim_transformer *t = b->t;
+	uint64_t size = ceil_div(t->intermediate, b->s->tp), heads = t->heads * t->value_dim;
+	uint32_t before =
+		summed(b, "QKV and MLP up", t->hidden,
+		       qkv_columns(b) + ceil_div(up_factor(b) * t->intermediate, b->s->tp));
+	uint32_t after = summed(b, "attention output and MLP down", t->hidden,
+				ceil_div(heads, b->s->tp) + size);
+	double middle =
+		(double)sim_setting_tokens(b->s) * (double)t->intermediate / (double)b->s->tp;
+
+	add_memory(b, "norm", b->whole, 2, 0);
+	add_gemm(b, "QKV and MLP up", before, false);
+	attend_forward(b);
+	add_memory(b, "activation", middle, t->gated ? 3 : 2, 0);
+	add_gemm(b, "attention output and MLP down", after, true);
+	add_memory(b, "residual", b->whole, 3, 0);
+	if (b->s->phase != SIM_TRAINING)
+		return;
+	b->backward = true;
+	add_gemm(b, "attention output and MLP down, backward", after, false);
+	add_memory(b, "activation, backward", middle, t->gated ? 5 : 3, 0);
+	attend_backward(b);
+	add_gemm(b, "QKV and MLP up, backward", before, true);
+	add_memory(b, "norm, backward, and residual", b->whole, 4, 0);
+	add_gemm(b, "weights of attention output and MLP down", after, false);
+	add_gemm(b, "weights of QKV and MLP up", before, false);
+	add(b, "optimizer", SIM_MEMORY)->bytes = b->weights * OPTIMIZER_BYTES;
+}
+
 static void build_layer(struct builder *b, uint32_t kind)
 {
 	const struct sim_transformer *t = b->t;
@@ -565,6 +606,10 @@ static void build_layer(struct builder *b, uint32_t kind)
 	b->backward = false;
 	b->weights = layer_weights(b, kind);
 	measure_attention(b, kind);
+	if (t->beside) {
+		build_beside(b);
+		return;
+	}
 	output = summed(b, "attention output", t->hidden,
 			ceil_div(t->heads * t->value_dim, b->s->tp));
 	mlps = mlps_of(b, kind);

@@ -2,7 +2,7 @@
 /*
  * A Transformer as the config.json of a Hugging Face model describes it. Its fields are the sizes
  * that GEMMs and collectives follow from. The reader says by field name what it derives, what it
- * leaves out, and what it refuses. SIM_FAMILIES in transformer.c is what it knows without a field.
+ * leaves out, and what it refuses. families.c is what it knows without a field.
  */
 #ifndef T3_SIM_TRANSFORMER_H
 #define T3_SIM_TRANSFORMER_H
@@ -29,6 +29,7 @@ struct sim_transformer {
 	uint64_t window;		    /* of sliding layers */
 	uint64_t intermediate;		    /* of dense MLPs; 0: there are none */
 	bool gated;			    /* MLPs have a gate beside the up-projection */
+	bool beside;			    /* attention and MLP are side by side */
 	bool dropout;			    /* in training */
 	uint64_t experts, top_k;	    /* 0: there are none */
 	uint64_t expert_size, shared_size;

@@ -113,9 +113,9 @@ void timed_model_print_head(const struct timed_model *model)
 		       t->expert_size);
 	if (t->shared_size)
 		printf(", shared expert %" PRIu64, t->shared_size);
-	printf("%s\n%s of %" PRIu64 " x %" PRIu64 " tokens%s on TP %" PRIu64,
-	       t->gated ? ", gated" : "", sim_phase_name(s->phase), s->batch,
-	       s->phase == SIM_DECODE ? 1 : s->sequence,
+	printf("%s%s\n%s of %" PRIu64 " x %" PRIu64 " tokens%s on TP %" PRIu64,
+	       t->gated ? ", gated" : "", t->beside ? ", beside attention" : "",
+	       sim_phase_name(s->phase), s->batch, s->phase == SIM_DECODE ? 1 : s->sequence,
 	       s->phase == SIM_DECODE ? " after the cached ones" : "", s->tp);
 	if (s->ep > 1)
 		printf(", EP %" PRIu64, s->ep);
@@ -236,6 +236,7 @@ static json_t *model_to_json(const struct timed_model *model)
 	put(object, "kv_rank", t->kv_rank);
 	put(object, "window", t->window);
 	json_object_set_new(object, "gated", json_boolean(t->gated));
+	json_object_set_new(object, "side_by_side", json_boolean(t->beside));
 	put(object, "intermediate", t->intermediate);
 	put(object, "experts", t->experts);
 	put(object, "experts_of_a_token", t->top_k);
