@@ -274,6 +274,36 @@ TEST("commands without a space are products and bytes, and failed ones are left 
 	scene_close(&s);
 }
 
+/* Each of 32 x 32 shapes, and then all of them again, the other way round. */
+TEST("commands of many kinds are counted once each, in the order of the first ones")
+{
+	enum { SIDE = 32, KINDS = SIDE * SIDE };
+	char why[SIM_WHY_SIZE], text[128];
+	struct scene s;
+	json_t *workload;
+	struct gemm x;
+	uint32_t i, kind;
+
+	scene_open(&s);
+	for (i = 0; i < 2 * KINDS; i++) {
+		kind = i < KINDS ? i : 2 * KINDS - 1 - i;
+		x = gemm_new(T3_DTYPE_F32, 1 + kind / SIDE, 1 + kind % SIDE, 3);
+		gemm_submit(&s.queue, &x);
+		host_drain(s.host);
+	}
+	workload = workload_of(&s, 0, NULL, 0, why);
+	expect_operations(workload, KINDS);
+	for (kind = 0; kind < KINDS; kind++) {
+		snprintf(text, sizeof(text),
+			 "{'pass': 'forward', 'count': 2, 'gemm': {'m': %u, 'n': %u, 'k': 3, "
+			 "'batch': 1, 'dtype': 'float32'}}",
+			 1 + kind / SIDE, 1 + kind % SIDE);
+		expect_operation(workload, kind, json(text));
+	}
+	json_decref(workload);
+	scene_close(&s);
+}
+
 TEST("an epoch that faults is left out, and so is one that does not end")
 {
 	char why[SIM_WHY_SIZE];

@@ -24,8 +24,14 @@ struct epoch {
 	bool differ; /* GEMMs with another K, width or type: they are no single product */
 };
 
+/* Items with one hash: the number of the first one, and of each the number of the next; 0: none. */
+struct chains {
+	uint32_t first[MAX_KINDS], next[MAX_KINDS];
+};
+
 struct watcher {
 	struct sim_functional *run;
+	struct chains outputs, commands;
 	struct epoch *open[T3_MAX_RANKS][T3_MAX_SPACES];
 	bool full;   /* a limit was reached */
 	bool scarce; /* there is no memory */
@@ -43,6 +49,18 @@ static void *grown(struct watcher *w, void *items, uint32_t count, size_t size, 
 	if (!more)
 		w->scarce = true;
 	return w->full ? NULL : more;
+}
+
+/* FNV-1a, of whole numbers. */
+static uint64_t hashed(uint64_t hash, uint64_t number)
+{
+	return (hash ^ number) * UINT64_C(0x100000001b3);
+}
+
+/* The low bits of such a product depend on low bits alone. */
+static uint32_t *chain_of(struct chains *chains, uint64_t hash)
+{
+	return &chains->first[(hash ^ hash >> 32) % MAX_KINDS];
 }
 
 /* -------------------------------------------------------------------- layouts */
@@ -166,14 +184,22 @@ static struct sim_output output_of(const struct epoch *e)
 	return output;
 }
 
+static uint64_t hash_output(const struct sim_output *o)
+{
+	uint64_t hash = hashed(o->layout->generation, o->layout->first_epoch);
+
+	hash = hashed(hashed(hash, o->layout->space), (uint64_t)o->maker << 32 | o->dtype);
+	return hashed(hashed(hashed(hash, o->m), o->n), o->k);
+}
+
 static void add_output(struct watcher *w, const struct sim_output *output)
 {
 	struct sim_functional *run = w->run;
+	uint32_t *chain = chain_of(&w->outputs, hash_output(output)), i;
 	struct sim_output *all;
-	uint32_t i;
 
-	for (i = run->outputs; i-- > 0;) {
-		struct sim_output *had = &run->output[i];
+	for (i = *chain; i; i = w->outputs.next[i - 1]) {
+		struct sim_output *had = &run->output[i - 1];
 
 		if (had->layout == output->layout && had->maker == output->maker &&
 		    had->dtype == output->dtype && had->m == output->m && had->n == output->n &&
@@ -186,7 +212,9 @@ static void add_output(struct watcher *w, const struct sim_output *output)
 	if (!all)
 		return;
 	run->output = all;
+	w->outputs.next[run->outputs] = *chain;
 	run->output[run->outputs++] = *output;
+	*chain = run->outputs;
 }
 
 /* Commands into the space have ended, too. */
@@ -274,14 +302,21 @@ static void watch_state(void *opaque, const struct t3_dev *dev, uint32_t rank, u
 
 /* ------------------------------------------------------------------- commands */
 
+static uint64_t hash_command(const struct sim_command *c)
+{
+	uint64_t hash = hashed(c->bytes, (uint64_t)c->opcode << 32 | c->dtype);
+
+	return hashed(hashed(hashed(hash, c->m), c->n), c->k);
+}
+
 static void add_command(struct watcher *w, const struct sim_command *command)
 {
 	struct sim_functional *run = w->run;
+	uint32_t *chain = chain_of(&w->commands, hash_command(command)), i;
 	struct sim_command *all;
-	uint32_t i;
 
-	for (i = run->commands; i-- > 0;) {
-		struct sim_command *had = &run->command[i];
+	for (i = *chain; i; i = w->commands.next[i - 1]) {
+		struct sim_command *had = &run->command[i - 1];
 
 		if (had->opcode == command->opcode && had->dtype == command->dtype &&
 		    had->m == command->m && had->n == command->n && had->k == command->k &&
@@ -294,7 +329,9 @@ static void add_command(struct watcher *w, const struct sim_command *command)
 	if (!all)
 		return;
 	run->command = all;
+	w->commands.next[run->commands] = *chain;
 	run->command[run->commands++] = *command;
+	*chain = run->commands;
 }
 
 static void make_part(struct epoch *e, const struct t3_descriptor *d, const struct t3_gemm *g)
