@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT / "tools/paper"))
 import paper_draws as draws  # noqa: E402
 import paper_figures  # noqa: E402
 import paper_iteration as iteration  # noqa: E402
+import paper_model  # noqa: E402
 import paper_page  # noqa: E402
 import paper_sweeps as sweeps  # noqa: E402
 import paper_trends  # noqa: E402
@@ -601,8 +602,9 @@ def model_has_a_page():
     check(text == again, "equal runs have other pages")
     page = Page(text)
     page_refers_to_nothing_outside(text, page)
-    check(page.tags.count("svg") == len(DRAWN) and not page.scripts, "plots and scripts")
-    check({f"plot-{name}" for name in DRAWN} | {"gemms", "works", "layers", "semantics", "parameters"}
+    check(page.tags.count("svg") == len(DRAWN), "plots")
+    timeline_shows_overlap(json.loads(page.scripts[0])["runs"])
+    check({f"plot-{name}" for name in DRAWN} | {"gemms", "works", "layers", "overlap", "semantics", "parameters"}
           <= set(page.identifiers), "sections", page.identifiers)
     check("Published and here" not in text, "the paper's figures are no model's")
     wanted = [f">{work['configs'][config]['speedup']:.3f}<" for work in found["workloads"]
@@ -612,6 +614,27 @@ def model_has_a_page():
     wanted += [f">{one['name']}<" for one in found["gemms"]] + [">150 GB/s; here 99<"]
     for words in wanted:
         check(words in text, f"no {words}")
+
+
+def timeline_shows_most_of_the_time():
+    """Of sub-layers that can be shown: small ones, by an all-reduce, in both configurations."""
+    def work(name, ps, events=1000, collective="all-reduce", configs=("sequential", "t3-mca")):
+        return {"sublayer": name, "events": events, "collective": collective,
+                "configs": {config: {"virtual_ps": ps} for config in configs}}
+
+    works = [work("few", 5), work("often", 3), work("large", 99, 10 ** 9), work("sent", 99, 9, "all-to-all"),
+             work("alone", 99, 9, "all-reduce", ("sequential", "t3"))]
+    gemms = [{"workload": one["sublayer"], "count": 1 + (one["sublayer"] == "often")} for one in works]
+    found = {"gemms": [*gemms, {"count": 7}], "workloads": works}
+    check(paper_model.most_of_the_time(found)["sublayer"] == "often", "another one is shown")
+    check(paper_model.most_of_the_time({**found, "workloads": works[2:]}) is None, "one is shown")
+
+
+def page_without_a_timeline_says_why():
+    with tempfile.TemporaryDirectory() as folder:
+        _, text = page_of(folder, "few-kv-heads", "--tp", 2, "--tokens", 128, "--config", "t3")
+    check(">There is no timeline: it shows a sub-layer with an all-reduce" in text, "no sentence")
+    check('id="overlap"' not in text and not Page(text).scripts, "there is one")
 
 
 def page_of_a_routing_has_its_load():
@@ -679,7 +702,8 @@ TESTS = [hypercube_has_each_part_once, hypercube_depends_on_seed_alone, columns_
          means_are_of_the_chosen_runs, trends_are_told_as_they_are,
          iterations_are_those_of_the_tool, own_model_is_run, wrong_models_are_refused,
          assumptions_are_documented, sweeps_command, page_is_complete, page_has_all_sections,
-         page_is_filled_or_fails, model_has_a_page, page_of_a_routing_has_its_load,
+         page_is_filled_or_fails, model_has_a_page, timeline_shows_most_of_the_time,
+         page_without_a_timeline_says_why, page_of_a_routing_has_its_load,
          page_without_matplotlib_is_refused,
          timeline_is_read]
 

@@ -13,13 +13,16 @@ from paper_run import native, values_of, workload_options
 TIMELINE_CONFIGS = {"sequential": "Sequential", "t3-mca": "T3-MCA"}
 
 
-def timeline_of(work, parameters):
-    """One sub-layer, sequential and fused, for the page."""
+def timeline_of(work, options, title, parameters):
+    """One sub-layer of an answer, which these options run again, sequential and fused, for the page."""
     values, runs = values_of(parameters), []
     for config, name in TIMELINE_CONFIGS.items():
         with tempfile.NamedTemporaryFile("r", encoding="utf-8", suffix=".json") as file:
-            native(*workload_options(work), "--config", config, "--timeline", file.name)
-            runs.append(paper_page.read_timeline(file, f"{label(work)}, {name}"))
+            found = native(*options, "--config", config, "--timeline", file.name)
+            times = [one["configs"][config]["virtual_ps"] for one in (work, *found["workloads"])]
+            if times[0] != times[1]:
+                raise RuntimeError(f"{title}, {name}: the timeline's run took {times[1]} ps, and not {times[0]}")
+            runs.append(paper_page.read_timeline(file, f"{title}, {name}"))
     return {"runs": runs, "units": values["compute_units"], "memory_gbps": values["memory_gbps"],
             "link_gbps": values["link_gbps"], "tracker_entries": values["tracker_entries"]}
 
@@ -107,6 +110,7 @@ def write(args, result, found):
         sublayer_rows(workloads, CONFIGS)
         + sublayer_rows(result["held_out"].get("workloads", []), NEEDED_CONFIGS[1:]),
         sweep_tables(found["sweeps"]), result["parameters"],
-        timeline_of(shown, result["parameters"])), encoding="utf-8")
+        timeline_of(shown, workload_options(shown), label(shown), result["parameters"])),
+        encoding="utf-8")
     (args.out / "paper.json").write_text(json.dumps(facts(result, found), indent=1))
     return [name for section in plots.values() for name in section]

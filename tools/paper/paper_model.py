@@ -16,8 +16,13 @@ import tempfile
 
 import paper_page
 from paper_figures import CONFIG_NAMES
+from paper_files import TIMELINE_CONFIGS, timeline_of
 
-PAPER_PARTS = ("COMPARISON", "PLOTS", "ITERATIONS", "SWEEPS", "UNCERTAINTY", "SUBLAYERS", "TIMELINE")
+PAPER_PARTS = ("COMPARISON", "PLOTS", "ITERATIONS", "SWEEPS", "UNCERTAINTY", "SUBLAYERS")
+DTYPES = {1: "u8", 2: "f16", 4: "f32", 8: "f64"}
+TIMELINE_EVENTS = 12e6  # of all runs of a sub-layer: a timeline of more takes minutes to read
+NO_TIMELINE = ("There is no timeline: it shows a sub-layer with an all-reduce, Sequential and T3-MCA, of at most "
+               f"{TIMELINE_EVENTS / 1e6:.0f} million events")
 NAMES = {"sequential": "Sequential"} | CONFIG_NAMES
 SEMANTICS = {"exact": "Exact", "approximated": "Approximated", "left_out": "Left out"}
 NO_PLOTS = "the page's plots need matplotlib: install python3-matplotlib"
@@ -100,22 +105,55 @@ def semantics_table(found):
         [(name, [[text] for text in found["semantics"][key]]) for key, name in SEMANTICS.items()]) + "</div>"
 
 
+# --- the timeline ------------------------------------------------------------
+
+def most_of_the_time(found):
+    """The sub-layer with which Sequential spends most of an iteration, of those that can be shown. Or None."""
+    counts = {}
+    for one in found["gemms"]:
+        counts[one.get("workload")] = counts.get(one.get("workload"), 0) + one["count"]
+    works = [work for work in found["workloads"]
+             if work["collective"] == "all-reduce" and work["events"] <= TIMELINE_EVENTS
+             and set(TIMELINE_CONFIGS) <= set(work["configs"])]
+    return max(works, default=None, key=lambda work: (
+        counts.get(work["sublayer"], 0) * work["configs"]["sequential"]["virtual_ps"]))
+
+
+def options_of(work, parameters):
+    """The options by which t3 sim runs the sub-layer again, alone."""
+    options = ["--m", work["rows"], "--n", work["columns"], "--k", work["depth"] * work["tp"],
+               "--tp", work["tp"], "--dtype", DTYPES[work["element_bytes"]],
+               "--chunks", "rows" if work["chunk_columns"] == work["columns"] else "columns"]
+    options += [] if work["mirrored"] else ["--every-device"]
+    return options + [word for one in parameters for word in ("--param", f"{one['name']}={one['value']}")]
+
+
+def timeline(found):
+    """What the page draws, or None."""
+    work = most_of_the_time(found)
+    return work and timeline_of(work, options_of(work, found["parameters"]), work["sublayer"],
+                                found["parameters"])
+
+
 # --- the page ----------------------------------------------------------------
 
 def page(found):
-    plots = plots_module()
+    plots, drawn_time = plots_module(), timeline(found)
+    notes = [*facts(found), *([] if drawn_time else [f"{NO_TIMELINE}."])]
+    parts = {"TIMELINE": paper_page.as_script(drawn_time)} if drawn_time else {}
     with tempfile.TemporaryDirectory() as folder:
         drawn = plots.model_plots(found["workloads"], found["iteration"], pathlib.Path(folder))
     works = paper_page.figures({name: svg for name, svg in drawn.items() if name != "model-iteration"})
     return paper_page.fill({
         "TITLE": f"What T3 gains of {html.escape(found['model']['model_type'])}, in virtual time",
-        "FACTS": "".join(f"<p>{html.escape(fact)}</p>" for fact in facts(found)),
+        "FACTS": "".join(f"<p>{html.escape(fact)}</p>" for fact in notes),
         "GEMMS": gemm_table(found),
         "WORKS": works + (work_table(found) if found["workloads"] else paper_page.NOT_RUN),
         "LAYERS": paper_page.figure("model-iteration", drawn["model-iteration"]) + layer_table(found)
                   + expert_table(found),
         "SEMANTICS": semantics_table(found),
-        "PARAMETERS": paper_page.parameter_table(found["parameters"])}, PAPER_PARTS)
+        "PARAMETERS": paper_page.parameter_table(found["parameters"]), **parts},
+        PAPER_PARTS + (() if drawn_time else ("TIMELINE",)))
 
 
 def main():

@@ -10,6 +10,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
+T3 = os.environ.get("T3_PROGRAM", BUILD / "t3")  # the t3 that has started paper_model.py
 RUN_SECONDS = 600
 REFUSED = 2  # t3's status for arguments that it does not take
 
@@ -32,7 +33,7 @@ def output_of(command, seconds):
 
 
 def native(*options):
-    return json.loads(output_of([BUILD / "t3", "sim", "--json", *map(str, options)], RUN_SECONDS))
+    return json.loads(output_of([T3, "sim", "--json", *map(str, options)], RUN_SECONDS))
 
 
 def values_of(parameters):

@@ -44,6 +44,18 @@ static bool find_program(char *path, size_t size)
 	return false;
 }
 
+/* The page's timeline is of runs by this very t3. */
+static bool name_program(void)
+{
+	char here[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", here, sizeof(here) - 1);
+
+	if (length <= 0)
+		return false;
+	here[length] = '\0';
+	return !setenv("T3_PROGRAM", here, 1);
+}
+
 /* The program with one argument, and a file as its input. */
 static int run(const char *argument, FILE *input)
 {
@@ -58,7 +70,7 @@ static int run(const char *argument, FILE *input)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		if (dup2(fileno(input), STDIN_FILENO) >= 0)
+		if (dup2(fileno(input), STDIN_FILENO) >= 0 && name_program())
 			execl(path, path, argument, (char *)NULL);
 		_exit(127);
 	}
