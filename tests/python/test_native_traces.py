@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Traces of Chakra and of torch's observers become workloads, or a sentence about what is wrong."""
 
+import ast
 import gzip
 import json
 import os
@@ -14,6 +15,7 @@ import pytest
 
 from t3 import traces
 from t3.traces import TraceError
+from t3.traces.chakra import values_of
 
 T3 = pathlib.Path(os.environ.get("T3_BUILD", ".build")) / "t3"
 SECONDS = 120
@@ -518,7 +520,7 @@ HOSTILE = {
     delimited(HEAD, node(4, "x", LOAD, tensor_size="big")): "tensor_size is big",
     delimited(HEAD, node(4, "x", LOAD, tensor_size=1 << 60)): "it moves 1152921504606846976 bytes",
     delimited(HEAD, node(4, "aten::mm", COMP, arguments(8, "", DEEP, ""))): "inputs.shapes is .*no list",
-    delimited(HEAD, node(4, "aten::mm", COMP, arguments(8, DEEP, [[]], ["Int"]))): "inputs.values is ",
+    delimited(HEAD, node(4, "aten::mm", COMP, arguments(8, DEEP[:9999], [[]], ["Int"]))): "inputs.values is ",
     delimited(HEAD, node(4, "aten::mm", COMP, arguments(8, [1], [[]], ["Int"]))): "inputs has no tensors",
     delimited(HEAD, node(4, "aten::mm(0)", COMP, arguments(8, [1], [[]], ["Int"]), rf_id=[1])): "inputs has no tensors",
     delimited(HEAD, node(4, "aten::mm", COMP, arguments(8, "[{[]}]", [[]], ["Int"]))): r"inputs.values is \[{\[\]}\]",
@@ -548,6 +550,52 @@ def test_a_hostile_trace_is_read_in_time(tmp_path):
                             for one in range(1, 30000)), MM | {"id": 30000}))
     assert "no product, no collective" in command(name).stderr
     assert command(deep, "--ranks", 2).stderr == ""
+
+
+VALUES = """
+import resource, sys
+from t3.traces import TraceError, chakra
+resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
+text = sys.stdin.read()
+try:
+    print(len(chakra.values_of(text, "x", [])))
+except TraceError as error:
+    print(error)
+"""
+
+
+def values_in_512_mib(text):
+    """How many there are, or the sentence, within 512 MiB."""
+    return subprocess.run([sys.executable, "-c", VALUES], input=text, capture_output=True, text=True,
+                          timeout=SECONDS, check=True).stdout.strip()
+
+
+def test_millions_of_values_need_no_more_memory_than_they_are():
+    count = (1 << 21) - 1
+    assert values_in_512_mib(f"[{'0,' * (count - 1)}0]") == str(count)
+    assert values_in_512_mib(f"[{'None, ' * 600000}'a']") == "600001"
+    # An escape is Python's, whose parser takes hundreds of bytes for each.
+    assert values_in_512_mib(rf"[{'0,' * 30000}'\x61']") == "30001"
+    assert values_in_512_mib(rf"[{'0,' * 1000000}'\x61']") == (
+        "x.values has 2000008 characters and is no JSON with Python's words: of other text at most 65536 are "
+        "read")
+
+
+VALUE_TEXTS = ("0", "-1", "1e-05", "1.5", "True", "False", "None", "'cpu'", '"it\'s"', r"'\n'", "(1, 2)", "''",
+               "[]", "1j", "true", "nan", "inf", "'a\"b'", "{1: 2}", "07", "1.", "'\t'", "'é'", "e", "1_0")
+
+
+def test_values_are_those_of_pythons_parser():
+    for one in VALUE_TEXTS:
+        text = f"[[{one}, 7], {one}]"
+        try:
+            wanted = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            with pytest.raises(TraceError, match="x.values is .*no list of values"):
+                values_of(text, "x", [])
+        else:
+            found = values_of(text, "x", [])
+            assert found == wanted and str(found) == str(wanted), text
 
 
 def nodes(*calls, **fields):

@@ -51,7 +51,10 @@ NO_MATTER = frozenset("rf_id scope fw_parent seq_id tid fw_tid stream comm_prior
 TEXT = re.compile(r"'([^'\\]*)'|\"([^\"\\]*)\"")
 CALL = re.compile(r"\w+::|\w+:\w+|record_param_comms")
 PART = re.compile(r"(\w+(?:::?\w+)?)\((\d{1,9})\)")
-MAX_TEXT = 1 << 22
+# Of Python's text of values: what JSON has, too, and what is neither of both.
+LEXEME = re.compile(r"'[^'\"\\\x00-\x1f]*'|\"[^\"\\\x00-\x1f]*\"|True|False|None|([^\[\], \d.+\-eE]+)")
+WORDS = {"True": "true", "False": "false", "None": "null"}
+MAX_TEXT, MAX_PYTHON = 1 << 22, 1 << 16
 
 
 def calls_of(data: bytes, path: str) -> tuple[list[Call], str, set[str]]:
@@ -175,14 +178,32 @@ def values_of(text: str, where: str, types: list[str]) -> list[Any]:
     if len(text) > MAX_TEXT:
         raise TraceError(f"{where}.values has {len(text)} characters, and at most {MAX_TEXT} are "
                          "read")
+    found = plain_values(text)
+    # Python's parser takes 450 bytes and 7 us for a character.
+    if found is None and len(text) > MAX_PYTHON:
+        raise TraceError(f"{where}.values has {len(text)} characters and is no JSON with Python's "
+                         f"words: of other text at most {MAX_PYTHON} are read")
     try:
-        found = ast.literal_eval(text)
+        found = ast.literal_eval(text) if found is None else found
     except (ValueError, TypeError, ArithmeticError, SyntaxError, RecursionError,
             MemoryError) as error:
         raise TraceError(f"{where}.values is {shown(text)}, which is no list of values") from error
     if not isinstance(found, list):
         raise TraceError(f"{where}.values is {shown(text)}, which is no list")
     return found
+
+
+def plain_values(text: str) -> Any:
+    """Values that JSON has, too, whose parser takes a tenth of the time. None: there are others."""
+    def as_json(lexeme: re.Match[str]) -> str:
+        if lexeme[1]:
+            raise ValueError(f"{shown(lexeme[1])} is nothing of JSON")
+        return WORDS.get(lexeme[0]) or f'"{lexeme[0][1:-1]}"'
+
+    try:
+        return json.loads(LEXEME.sub(as_json, text))
+    except (ValueError, RecursionError):
+        return None
 
 
 def refuse_circles(calls: list[Call]) -> None:
