@@ -18,7 +18,7 @@ from t3.dtypes import DtypeLike, OpLike
 if TYPE_CHECKING:
     import numpy as np
 
-    from t3.plan import Plan
+    from t3.plan import About, Plan
 
     Array = np.ndarray[Any, Any]
 
@@ -168,16 +168,11 @@ class Comm(Resource):
         a tracked tile, and deterministic: a reduction of floats in the order of the ranks, whose
         bits depend on nothing else.
         """
-        from t3.plan import Plan, plan_desc  # pylint: disable=import-outside-toplevel
+        from t3.plan import plan_desc  # pylint: disable=import-outside-toplevel
 
         desc, about = plan_desc(collective, shape, dtype, **options)
-        out, parent = ffi.new("struct t3_plan **"), self._live()
-
-        def create(pointer: Any, end: int) -> int | Handle:
-            result = lib.t3_plan_create(pointer, desc, end, out)
-            return result or Handle(out[0], lib.t3_plan_destroy, (parent,))
-
-        return Plan(self._whole("plan", create, timeout), about)
+        return self._plan_by(about, timeout, lambda comm, end, out: lib.t3_plan_create(
+            comm, desc, end, out))
 
     def plan_uneven(self, send: Iterable[int], receive: Iterable[int],
                     dtype: DtypeLike = "float32", columns: int = 0,
@@ -191,17 +186,23 @@ class Comm(Resource):
         at all ranks. ValueError: not a number for each rank. Errors: EINVAL: two ranks differ in
         what one sends the other, which the sentence names; EFBIG: more than a device has.
         """
-        from t3.plan import Plan, plan_desc  # pylint: disable=import-outside-toplevel
+        from t3.plan import plan_desc  # pylint: disable=import-outside-toplevel
 
         desc, about = plan_desc("all_to_all", (0, columns) if columns else 0, dtype, **options)
         lengths = plan_lengths([(send, receive)], self.ranks)
+        return self._plan_by(about, timeout, lambda comm, end, out: lib.t3_plan_create_uneven(
+            comm, desc, lengths[0], end, out))
+
+    def _plan_by(self, about: About, timeout: float | None,
+                 create: Callable[[Any, int, Any], int]) -> Plan:
+        from t3.plan import Plan  # pylint: disable=import-outside-toplevel
+
         out, parent = ffi.new("struct t3_plan **"), self._live()
 
-        def create(pointer: Any, end: int) -> int | Handle:
-            result = lib.t3_plan_create_uneven(pointer, desc, lengths[0], end, out)
-            return result or Handle(out[0], lib.t3_plan_destroy, (parent,))
+        def handle(pointer: Any, end: int) -> int | Handle:
+            return create(pointer, end, out) or Handle(out[0], lib.t3_plan_destroy, (parent,))
 
-        return Plan(self._whole("plan", create, timeout), about)
+        return Plan(self._whole("plan", handle, timeout), about)
 
     # --- plain collectives
 
