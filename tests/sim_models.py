@@ -497,6 +497,17 @@ def page_has_what_machines_give():
     done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
     took = json.loads(done.stdout)["workloads"][0]["phases"]["gemm_ps"]
     same(row("H100, GEMM of 8192 cubed")[3].strip(), f"{2 * 8192 ** 3 / took:.0f} TFLOP/s")
+    for start, config, params in (
+            ("MI355X x 8, GEMM of 16384 cubed beside its reduce-scatter by copy engines", "ideal", ()),
+            ("MI355X x 8, the same by RCCL, if it takes 32 units", "shared", ("--param", "collective_units=32")),
+            ("MI355X x 8, the same by RCCL, if it takes 64 units", "shared", ("--param", "collective_units=64"))):
+        words = [T3, "sim", "--machine", folder / "mi355x.machine", "--m", "16384", "--n", "16384", "--k",
+                 str(8 * 16384), "--tp", "8", "--collective", "reduce-scatter", "--config", config, "--json", *params]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
+        gain = json.loads(done.stdout)["workloads"][0]["configs"][config]["speedup"]
+        published = float(row(start)[2].split()[0])
+        same([cell.strip() for cell in row(start)[3:5]],
+             [f"{gain:.2f} times", f"{100 * (gain / published - 1):.0f} %"])
 
 
 def page_has_what_assumptions_give():
