@@ -630,6 +630,17 @@ def timeline_shows_most_of_the_time():
     check(paper_model.most_of_the_time({**found, "workloads": works[2:]}) is None, "one is shown")
 
 
+def timeline_has_the_chunks_of_the_sub_layer():
+    """Rows, columns, or a grid of both, which only auto makes."""
+    work = {"rows": 64, "columns": 32, "depth": 8, "tp": 4, "element_bytes": 2, "mirrored": True}
+    for rows, columns, wanted in ((16, 32, "rows"), (64, 8, "columns"), (32, 16, "auto")):
+        options = paper_model.options_of({**work, "chunk_rows": rows, "chunk_columns": columns},
+                                         [{"name": "link_gbps", "value": 99}])
+        got = dict(zip(options[::2], options[1::2]))
+        check(got == {"--m": 64, "--n": 32, "--k": 32, "--tp": 4, "--dtype": "f16", "--chunks": wanted,
+                      "--param": "link_gbps=99"}, "options", got)
+
+
 def page_without_a_timeline_says_why():
     with tempfile.TemporaryDirectory() as folder:
         _, text = page_of(folder, "few-kv-heads", "--tp", 2, "--tokens", 128, "--config", "t3")
@@ -703,7 +714,7 @@ TESTS = [hypercube_has_each_part_once, hypercube_depends_on_seed_alone, columns_
          iterations_are_those_of_the_tool, own_model_is_run, wrong_models_are_refused,
          assumptions_are_documented, sweeps_command, page_is_complete, page_has_all_sections,
          page_is_filled_or_fails, model_has_a_page, timeline_shows_most_of_the_time,
-         page_without_a_timeline_says_why, page_of_a_routing_has_its_load,
+         timeline_has_the_chunks_of_the_sub_layer, page_without_a_timeline_says_why, page_of_a_routing_has_its_load,
          page_without_matplotlib_is_refused,
          timeline_is_read]
 

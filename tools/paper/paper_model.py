@@ -121,9 +121,10 @@ def most_of_the_time(found):
 
 def options_of(work, parameters):
     """The options by which t3 sim runs the sub-layer again, alone."""
+    chunks = ("rows" if work["chunk_columns"] == work["columns"] else
+              "columns" if work["chunk_rows"] == work["rows"] else "auto")
     options = ["--m", work["rows"], "--n", work["columns"], "--k", work["depth"] * work["tp"],
-               "--tp", work["tp"], "--dtype", DTYPES[work["element_bytes"]],
-               "--chunks", "rows" if work["chunk_columns"] == work["columns"] else "columns"]
+               "--tp", work["tp"], "--dtype", DTYPES[work["element_bytes"]], "--chunks", chunks]
     options += [] if work["mirrored"] else ["--every-device"]
     return options + [word for one in parameters for word in ("--param", f"{one['name']}={one['value']}")]
 
