@@ -197,6 +197,10 @@ TEST("experts have the names that ERNIE and Hunyuan give them")
 		  "\"moe_layer_start_index\": 0, \"moe_layer_end_index\": -1, "
 		  "\"moe_layer_interval\": 2, " SIZES "}",
 		  EXPERTS, SIM_MLP_BY_TYPE, NULL },
+		{ "{\"model_type\": \"afmoe\", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+		  "\"moe_intermediate_size\": 40, \"num_shared_experts\": 2, "
+		  "\"num_dense_layers\": 2, " SIZES "}",
+		  EXPERTS, SIM_MLP_GATED, NULL },
 		{ "{\"model_type\": \"hunyuan_v1_moe\", \"num_experts\": 8, "
 		  "\"moe_topk\": [2, 2, 2, 2], \"moe_intermediate_size\": [40, 40, 40, 40], "
 		  "\"num_shared_expert\": [2, 2, 2, 2], \"first_k_dense_replace\": 2, " SIZES "}",

@@ -206,8 +206,9 @@ static uint64_t last_expert_layer(struct config_reader *r)
 
 static void find_experts(struct config_reader *r)
 {
-	uint64_t first = config_number(r, "first_k_dense_replace moe_layer_start_index", 0,
-				       CONFIG_MAX_LAYERS);
+	uint64_t first =
+		config_number(r, "first_k_dense_replace moe_layer_start_index num_dense_layers", 0,
+			      CONFIG_MAX_LAYERS);
 	uint64_t step =
 		config_number(r, "decoder_sparse_step interleave_moe_layer_step moe_layer_interval",
 			      1, CONFIG_MAX_LAYERS);
