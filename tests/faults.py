@@ -147,8 +147,8 @@ class Native:
 class Models:
     """The tests of `t3 sim` on models: of its parts natively, and of the tool."""
 
-    PROGRAMS = ("test_sim_transformer", "test_sim_timed", "test_sim_routing", "test_core_timed_routed",
-                "test_core_timed_turns")
+    PROGRAMS = ("test_sim_transformer", "test_sim_families", "test_sim_timed", "test_sim_routing",
+                "test_sim_functional", "test_core_timed_routed", "test_core_timed_turns")
 
     def measure(self, log):
         return self.verdict(None, log) == ""
