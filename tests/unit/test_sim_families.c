@@ -332,6 +332,63 @@ TEST("what is no layer of this model is refused by its field")
 	}
 }
 
+#define INDEXED                                                                            \
+	"\"model_type\": \"deepseek_v32\", \"hidden_size\": 8, \"num_hidden_layers\": 1, " \
+	"\"num_attention_heads\": 4, \"intermediate_size\": 8, \"kv_lora_rank\": 6, "      \
+	"\"q_lora_rank\": 10, \"qk_nope_head_dim\": 2, \"qk_rope_head_dim\": 1, "          \
+	"\"v_head_dim\": 2, \"index_topk\": 2, \"index_n_heads\": 3"
+
+static const struct sim_operator *operator_of(const struct sim_layer *layer, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < layer->operators; i++)
+		if (!strcmp(layer->op[i].name, name))
+			return &layer->op[i];
+	fail_msg("there is no operator '%s'", name);
+	return NULL;
+}
+
+/*
+ * An index of 3 heads of 5 compares each of 8 tokens with all 8 of its sequence, whatever TP is, and 2 of
+ * them are attended to by 2 of 4 heads: 3 of a key and 2 of a value.
+ */
+TEST("an index chooses the tokens that latent attention attends to")
+{
+	struct sim_setting setting = { SIM_PREFILL, 2, 1, 8, 1, 2, true, false };
+	struct sim_transformer t;
+	static struct sim_iteration it;
+	const struct sim_operator *op;
+	char why[SIM_WHY_SIZE] = "";
+
+	assert_true(read_text("{" INDEXED ", \"index_head_dim\": 5}", SIM_MLP_BY_TYPE, &t, why));
+	assert_true(sim_iteration_build(&t, &setting, &it, why));
+	assert_true(has_note(&t, "index_topk 2"));
+	op = operator_of(&it.layer[0], "index scores");
+	assert_true(op->flops == 2 * 8 * 8 * 3 * 5);
+	assert_true(op->bytes == 2 * (8 * 3 * 5 + 8 * 5));
+	assert_true(operator_of(&it.layer[0], "fused attention")->flops == 2 * 8 * 2 * 2 * (3 + 2));
+	op = operator_of(&it.layer[0], "index queries");
+	assert_int_equal(it.gemm[op->gemm].n, 15);
+	assert_int_equal(it.gemm[op->gemm].k, 10);
+	op = operator_of(&it.layer[0], "index keys");
+	assert_int_equal(it.gemm[op->gemm].n, 5);
+	assert_int_equal(it.gemm[op->gemm].k, 8);
+	/* A step after 100 tokens compares with all, and reads the latent vectors of 2. */
+	setting.phase = SIM_DECODE;
+	setting.sequence = 100;
+	assert_true(sim_iteration_build(&t, &setting, &it, why));
+	assert_true(operator_of(&it.layer[0], "index scores")->bytes == 2 * (3 * 5 + 100 * 5));
+	op = operator_of(&it.layer[0], "fused attention");
+	assert_true(op->bytes == 2 * (2 * 3 + 2 * (6 + 1) + 2 * 2));
+	sim_transformer_free(&t);
+	assert_false(read_text("{" INDEXED "}", SIM_MLP_BY_TYPE, &t, why));
+	assert_non_null(strstr(why, "index_head_dim is missing"));
+	assert_false(read_text("{\"model_type\": \"llama\", \"index_topk\": 4, " SIZES "}",
+			       SIM_MLP_BY_TYPE, &t, why));
+	assert_non_null(strstr(why, "index_topk is set, and kv_lora_rank is not"));
+}
+
 /*
  * On a machine that moves a byte in a picosecond and computes an operation in one. A rank has 2 of 4
  * heads of 2, and 4 of 8 columns of the MLP; 4 tokens of 8. One norm 2 x 4 x 8 x 2, the activation 2 x

@@ -255,6 +255,8 @@ static void measure_attention(struct builder *b, uint32_t kind)
 
 	if (kind & SIM_LAYER_SLIDING && t->window < seen)
 		seen = t->window;
+	if (t->index_top && t->index_top < seen)
+		seen = t->index_top;
 	kept = (double)(b->s->batch * (b->s->phase == SIM_DECODE ? seen : b->s->sequence));
 	b->whole = tokens * (double)t->hidden;
 	b->query = tokens * (double)(t->heads * t->key_dim) / tp;
@@ -271,6 +273,22 @@ static void measure_attention(struct builder *b, uint32_t kind)
 	b->value = 0; /* part of the same vectors */
 	b->score_flops = 2 * b->scores * (double)(t->kv_rank + t->rope_dim);
 	b->context_flops = 2 * b->scores * (double)t->kv_rank;
+}
+
+/* The index compares each token with all of its sequence. Its heads are not divided. */
+static void choose_tokens(struct builder *b)
+{
+	const struct sim_transformer *t = b->t;
+	uint64_t m = sim_setting_tokens(b->s), width = t->index_heads * t->index_dim;
+	double queries = (double)m * (double)width;
+
+	if (!t->index_top)
+		return;
+	add_gemm(b, "index queries",
+		 alone(b, "index queries", m, width, t->q_rank ? t->q_rank : t->hidden), false);
+	add_gemm(b, "index keys", alone(b, "index keys", m, t->index_dim, t->hidden), false);
+	add_attention(b, "index scores", 2 * queries * (double)b->s->sequence,
+		      queries + (double)(b->s->batch * b->s->sequence) * (double)t->index_dim);
 }
 
 static void attend_forward(struct builder *b)
@@ -529,6 +547,7 @@ static void layer_forward(struct builder *b, const struct projections *p, uint32
 
 	add_memory(b, "norm", b->whole, 2, 0);
 	project_forward(b, p);
+	choose_tokens(b);
 	attend_forward(b);
 	add_gemm(b, "attention output", output, true);
 	add_memory(b, residual, b->whole, 3, drops);
@@ -769,6 +788,8 @@ static void add_notes(struct sim_transformer *t, const struct sim_setting *s)
 	sim_note(t, SIM_APPROXIMATED,
 		 "norms, activations, residuals and optimizer move each byte once "
 		 "at memory_gbps");
+	if (t->index_top && s->phase == SIM_TRAINING)
+		sim_note(t, SIM_LEFT_OUT, "the index's gradients and optimizer");
 	if (t->kv_rank && s->phase == SIM_TRAINING)
 		sim_note(t, SIM_LEFT_OUT, "the sum of the rotary keys' gradient over the ranks");
 	sim_note(t, SIM_LEFT_OUT,

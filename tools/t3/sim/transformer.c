@@ -112,6 +112,17 @@ static void read_latent(struct config_reader *r)
 			 "head_dim is not used: latent attention has sizes of its own");
 	config_number(r, "num_key_value_heads", 1, CONFIG_MAX_HEADS);
 	config_number(r, "qk_head_dim", 1, CONFIG_MAX_HEADS);
+	t->index_top = config_number(r, "index_topk", 0, CONFIG_MAX_SIZE);
+	if (!t->index_top)
+		return;
+	t->index_heads = config_need(r, "index_n_heads", CONFIG_MAX_HEADS, 0);
+	t->index_dim = config_need(r, "index_head_dim", CONFIG_MAX_HEADS, 0);
+	sim_note(
+		t, SIM_APPROXIMATED,
+		"index_topk %" PRIu64
+		": an index chooses the tokens that are attended to; each rank computes all of it, "
+		"with operands of the usual size",
+		t->index_top);
 }
 
 /* Key heads. 0: as many as heads. */
@@ -146,6 +157,12 @@ static void read_heads(struct config_reader *r)
 			 "head_dim is missing: hidden_size / num_attention_heads = %" PRIu64,
 			 t->key_dim);
 	}
+	if (config_is_set(config_field(r, "index_topk")))
+		config_refuse(
+			r,
+			"%sindex_topk is set, and kv_lora_rank is not: only latent attention is "
+			"modelled with an index",
+			r->nest);
 	t->value_dim = t->key_dim;
 	t->kv_heads = read_kv_heads(r);
 	if (!t->kv_heads) {

@@ -26,12 +26,13 @@ struct sim_transformer {
 	uint64_t hidden, layers, heads, kv_heads;
 	uint64_t key_dim, value_dim;	    /* of a head */
 	uint64_t q_rank, kv_rank, rope_dim; /* of latent attention; kv_rank 0: it has none */
-	uint64_t window;		    /* of sliding layers */
-	uint64_t intermediate;		    /* of dense MLPs; 0: there are none */
-	bool gated;			    /* MLPs have a gate beside the up-projection */
-	bool beside;			    /* attention and MLP are side by side */
-	bool dropout;			    /* in training */
-	uint64_t experts, top_k;	    /* 0: there are none */
+	uint64_t index_top, index_heads, index_dim; /* of the index that chooses tokens; 0: none */
+	uint64_t window;			    /* of sliding layers */
+	uint64_t intermediate;			    /* of dense MLPs; 0: there are none */
+	bool gated;				    /* MLPs have a gate beside the up-projection */
+	bool beside;				    /* attention and MLP are side by side */
+	bool dropout;				    /* in training */
+	uint64_t experts, top_k;		    /* 0: there are none */
 	uint64_t expert_size, shared_size;
 	uint64_t element_bytes;		 /* 0: the file does not say */
 	uint64_t count[SIM_LAYER_KINDS]; /* layers of each kind */
