@@ -44,7 +44,7 @@ expect "calls of memcmp in a function" 0 "$(calls "")"
 expect "calls of memcmp in a cold function" 1 "$(calls "__attribute__((cold))")"
 
 cd "$place"
-apt-get -qq download "linux-source-6.12=$VERSION" >/dev/null
+apt-get -qq -o APT::Sandbox::User="$(id -un)" download "linux-source-6.12=$VERSION" >/dev/null
 dpkg -x linux-source-6.12_*.deb .
 tar -xf usr/src/linux-source-6.12.tar.xz
 cd linux-source-6.12
