@@ -20,13 +20,18 @@
 #define T3_TIMED_NEVER	   (~(uint64_t)0)
 #define T3_TIMED_MAX_RANKS 512u
 
-/* A program that devices do not run: T3-MCA, in turns if its collective is longer than its GEMM. */
+/*
+ * Programs that devices do not run: T3-MCA, in turns if its collective is longer than its GEMM; and
+ * those of a switch, one that compute units run and one that is fused.
+ */
 #define T3_TIMED_T3_MCA_TURNS	 T3_TIMED_PROGRAMS
-#define T3_TIMED_NATIVE_PROGRAMS (T3_TIMED_PROGRAMS + 1)
+#define T3_TIMED_SWITCH		 (T3_TIMED_PROGRAMS + 1)
+#define T3_TIMED_T3_SWITCH	 (T3_TIMED_PROGRAMS + 2)
+#define T3_TIMED_NATIVE_PROGRAMS (T3_TIMED_PROGRAMS + 3)
 
 /*
  * The modelled machine. t3_timed_params[] in timed_params.c says which of these parameters are
- * published, which are assumed, and why.
+ * published, which are assumed, and why. The first T3_TIMED_PARAMS are those of a device's run.
  */
 struct t3_timed_params {
 	/* compute */
@@ -76,6 +81,11 @@ struct t3_timed_params {
 	uint64_t copy_unit_gbps;
 	uint64_t node_link_gbps;
 	uint64_t node_link_latency_ns;
+	/* switch: of each of its ports, which leads to a device */
+	uint64_t switch_latency_ns;
+	uint64_t switch_port_gbps;
+	uint64_t switch_entries;
+	uint64_t switch_adder_gbps;
 };
 
 /* The description of a parameter. If low = high, it is not varied. */
@@ -226,24 +236,47 @@ void t3_timed_tiles(const struct t3_timed *sim, uint64_t *computed, uint64_t *al
 void t3_timed_counters(const struct t3_timed *sim, uint32_t device,
 		       struct t3_timed_counters *counters);
 
-/* The time that parts of a device were busy, in ps. That of all compute units is summed up. */
+/*
+ * The time that parts of a device were busy, in ps. That of all compute units is summed up. `port` is
+ * the switch's port to the device.
+ */
 struct t3_timed_use {
-	uint64_t compute, memory, cache, link, node_link;
+	uint64_t compute, memory, cache, link, node_link, port;
 };
 
 /* Use from the start of a phase to its end, with what ran beside it. A phase that did not run: 0. */
 void t3_timed_phase_use(const struct t3_timed *sim, uint32_t device, enum t3_timed_phase phase,
 			struct t3_timed_use *use);
 
+/* What a device sends to the switch, and what the switch's port to the device did. */
+struct t3_timed_switch_counters {
+	uint64_t update_bytes, multicast_bytes; /* that the device sent */
+	uint64_t updates;			/* that came for the device's chunk */
+	uint64_t sums;				/* of them that left the switch, of all ranks */
+	uint64_t unreduced; /* updates that passed on, because all entries were taken */
+	uint64_t entries_peak;
+	uint64_t sum_bytes, unreduced_bytes, gathered_bytes; /* that the device got */
+	uint64_t adder_busy, port_busy;			     /* ps */
+};
+
+/* Zeros, if the program has no switch. */
+void t3_timed_switch_counters(const struct t3_timed *sim, uint32_t device,
+			      struct t3_timed_switch_counters *counters);
+
 /* Does the collective sum what the ranks have? Then the GEMM's K is sliced over them. */
 bool t3_timed_reduces(enum t3_timed_collective collective);
+/* Does a switch join the ranks, and not links between them? */
+bool t3_timed_switched(enum t3_timed_program program);
 /* Is the GEMM fused with its collective? */
 bool t3_timed_fused(enum t3_timed_program program);
 /* Does the program run this collective? */
 bool t3_timed_runs(enum t3_timed_program program, enum t3_timed_collective collective);
 /* Does it run over several nodes, too? */
 bool t3_timed_over_nodes(enum t3_timed_program program, enum t3_timed_collective collective);
-/* Does each rank send to each other one, which takes a full fabric? Else to the next one only. */
+/*
+ * Does each rank send to each other one, which takes a full fabric or a switch? Else to the next one
+ * only.
+ */
 bool t3_timed_all_peers(enum t3_timed_program program, enum t3_timed_collective collective);
 
 const char *t3_timed_program_name(enum t3_timed_program program);

@@ -78,7 +78,7 @@ SLOW_TEST("wrong arguments are refused by the device")
 		memcpy((char *)&args + bad_args[i].offset, &bad_args[i].value, bad_args[i].size);
 		expect_refused(&m, &args, bad_args[i].what);
 	}
-	for (i = 0; i < t3_timed_param_count; i++) {
+	for (i = 0; i < T3_TIMED_PARAMS; i++) {
 		const struct t3_timed_param *p = &t3_timed_params[i];
 
 		args = good;

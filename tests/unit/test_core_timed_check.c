@@ -134,16 +134,18 @@ TEST("shared units need some left")
 /* Written down here anew: what the table in SPEC.md 8.1 says. */
 TEST("each program has the collectives of the table")
 {
-	static const char *const has[T3_TIMED_PROGRAMS] = {
-		[T3_TIMED_SEQUENTIAL] = "yyyy", [T3_TIMED_RS_NMC] = "yynn",
-		[T3_TIMED_T3] = "yyyy",		[T3_TIMED_T3_MCA] = "yyyy",
-		[T3_TIMED_T3_MCA_AG] = "ynnn",	[T3_TIMED_DIRECT] = "yynn",
-		[T3_TIMED_ALONE] = "yyyy",	[T3_TIMED_SHARED] = "yynn",
+	static const char *const has[T3_TIMED_NATIVE_PROGRAMS] = {
+		[T3_TIMED_SEQUENTIAL] = "yyyy",	  [T3_TIMED_RS_NMC] = "yynn",
+		[T3_TIMED_T3] = "yyyy",		  [T3_TIMED_T3_MCA] = "yyyy",
+		[T3_TIMED_T3_MCA_AG] = "ynnn",	  [T3_TIMED_DIRECT] = "yynn",
+		[T3_TIMED_ALONE] = "yyyy",	  [T3_TIMED_SHARED] = "yynn",
+		[T3_TIMED_T3_MCA_TURNS] = "yynn", [T3_TIMED_SWITCH] = "yyyn",
+		[T3_TIMED_T3_SWITCH] = "yyyn",
 	};
 	struct t3_timed_setup setup = timed_small(256, 64, 64, 4);
 	int program, collective;
 
-	for (program = 0; program < T3_TIMED_PROGRAMS; program++)
+	for (program = 0; program < T3_TIMED_NATIVE_PROGRAMS; program++)
 		for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++) {
 			setup.workload.collective = (enum t3_timed_collective)collective;
 			assert_int_equal(timed_program(&setup, program),

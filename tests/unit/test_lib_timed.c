@@ -144,8 +144,8 @@ TEST("the header names each parameter of the table")
 	size_t i;
 
 	assert_int_equal(sizeof(header_names) / sizeof(header_names[0]), T3_TIMED_PARAMS);
-	assert_int_equal(t3_timed_param_count, T3_TIMED_PARAMS);
-	for (i = 0; i < t3_timed_param_count; i++) {
+	assert_true(t3_timed_param_count >= T3_TIMED_PARAMS); /* devices have the first ones */
+	for (i = 0; i < T3_TIMED_PARAMS; i++) {
 		assert_non_null(header_names[i]);
 		assert_int_equal(strcasecmp(header_names[i], t3_timed_params[i].name), 0);
 	}
@@ -158,7 +158,7 @@ TEST("the initial arguments are the defaults")
 
 	memset(&args, 0xee, sizeof(args));
 	t3_timed_args_init(&args);
-	for (i = 0; i < t3_timed_param_count; i++)
+	for (i = 0; i < T3_TIMED_PARAMS; i++)
 		assert_int_equal(args.params[i], t3_timed_params[i].value);
 	assert_int_equal(args.element_bytes, 2);
 	assert_int_equal(args.program | args.flags | args.ranks, 0);

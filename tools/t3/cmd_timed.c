@@ -85,7 +85,7 @@ static bool needs_all_links(enum sim_config config, enum t3_timed_collective col
 	return t3_timed_all_peers(sim_config_program(config), collective);
 }
 
-/* The collective alone and shared units run when they are asked for by their names. */
+/* Only the usual ones run when they are not asked for by their names. */
 static uint32_t choose_configs(const struct run *run, const struct t3_timed_workload *workload)
 {
 	uint32_t configs = run->args->configs;
@@ -97,7 +97,7 @@ static uint32_t choose_configs(const struct run *run, const struct t3_timed_work
 		return timed_model_configs(run->step->configs, false, workload);
 	if (configs && !run->args->all)
 		return configs;
-	for (config = 0; config < SIM_ALONE; config++)
+	for (config = 0; SIM_USUAL_CONFIGS & 1u << config; config++)
 		if (sim_config_runs((enum sim_config)config, workload) &&
 		    (run->args->all || !on_a_ring(run) ||
 		     !needs_all_links((enum sim_config)config, workload->collective)))
@@ -119,9 +119,10 @@ static int check_configs(const struct run *run, const struct timed_job *job)
 			return complain(EXIT_USAGE, "%s %s: --config %s: %s", job->workload.model,
 					sim_workload_part(&job->workload),
 					sim_config_name((enum sim_config)config), why);
-		if (job->devices && config == SIM_T3_MCA_TURNS)
+		if (job->devices && (SIM_SWITCH_CONFIGS | 1u << SIM_T3_MCA_TURNS) & 1u << config)
 			return complain(EXIT_USAGE,
-					"no device runs --config t3-mca-turns: leave --device out");
+					"no device runs --config %s: leave --device out",
+					sim_config_name((enum sim_config)config));
 		if (on_a_ring(run) && needs_all_links((enum sim_config)config, collective))
 			return complain(EXIT_FAIL,
 					"--config %s with --every-device needs a full fabric, "
@@ -231,13 +232,19 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 	return timed_iterations_take(&run->iterations, &job);
 }
 
+static bool is_switched(const struct run *run)
+{
+	return run->args->configs & SIM_SWITCH_CONFIGS;
+}
+
 static json_t *semantics_of(const struct run *run)
 {
 	const json_t *notes = run->model  ? run->model->transformer.notes
 			      : run->step ? run->step->step.notes
 					  : run->iterations.notes;
 
-	return timed_semantics(!run->args->every_device, notes, run->args->derived);
+	return timed_semantics(!run->args->every_device, is_switched(run), notes,
+			       run->args->derived);
 }
 
 static json_t *document(struct run *run)
@@ -249,7 +256,8 @@ static json_t *document(struct run *run)
 		timed_model_to_json(run->model, root);
 	if (run->step)
 		timed_step_to_json(run->step, root);
-	json_object_set_new(root, "parameters", timed_params_to_json(&run->args->machine.params));
+	json_object_set_new(root, "parameters",
+			    timed_params_to_json(&run->args->machine.params, is_switched(run)));
 	json_object_set(root, "workloads", run->results);
 	if (json_array_size(run->iterations.results))
 		json_object_set(root, "iterations", run->iterations.results);
@@ -481,7 +489,7 @@ static int run_step(const struct timed_arguments *args)
 static int list_params(const struct timed_arguments *args)
 {
 	if (args->json)
-		return print_json(timed_params_to_json(&args->machine.params));
+		return print_json(timed_params_to_json(&args->machine.params, true));
 	timed_print_params(&args->machine.params);
 	return EXIT_OK;
 }

@@ -7,7 +7,8 @@
 /* No run begins at or after this time in ns: 73 years. A run takes at most an hour. */
 #define LAST_START (T3_TIME_MAX / 2)
 
-_Static_assert(sizeof(struct t3_timed_params) == sizeof(((struct t3_timed_args *)0)->params),
+_Static_assert(offsetof(struct t3_timed_params, switch_latency_ns) ==
+		       sizeof(((struct t3_timed_args *)0)->params),
 	       "each parameter has one word");
 
 struct t3_timed_args *t3_gang_args(const struct t3_queue *q)
@@ -32,7 +33,8 @@ static struct t3_timed_setup setup_of(const struct t3_timed_args *args)
 		.mirrored = args->flags & T3_TIMED_MIRRORED,
 	};
 
-	memcpy(&setup.params, args->params, sizeof(setup.params));
+	t3_timed_params_default(&setup.params);
+	memcpy(&setup.params, args->params, sizeof(args->params));
 	return setup;
 }
 

@@ -27,9 +27,12 @@ static uint64_t entries_of(const struct t3_timed_params *p, uint32_t bytes)
 }
 
 /* The limits of the parameters keep each within 32 bits. */
-void timed_cost_compute(const struct t3_timed_params *p, uint32_t bytes, struct timed_cost *cost)
+void timed_cost_compute(const struct t3_timed_setup *setup, uint32_t bytes, struct timed_cost *cost)
 {
-	uint64_t memory = memory_ps(p, bytes), link = timed_ps(bytes, p->link_gbps);
+	const struct t3_timed_params *p = &setup->params;
+	bool switched = t3_timed_switched(setup->program);
+	uint64_t memory = memory_ps(p, bytes);
+	uint64_t link = timed_ps(bytes, switched ? p->switch_port_gbps : p->link_gbps);
 
 	cost->entries = (uint32_t)entries_of(p, bytes);
 	cost->memory = (uint32_t)memory;

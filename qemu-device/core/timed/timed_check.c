@@ -112,8 +112,10 @@ static bool check_over_nodes(const struct t3_timed_setup *setup, const struct co
 			      "all-reduce and reduce-scatter only",
 			      t3_timed_collective_name(collective));
 	if (!t3_timed_over_nodes(setup->program, collective))
-		return refuse(why, "program t3-mca-ag takes one node, because what it triggers "
-				   "stays in a node");
+		return refuse(why, "program %s takes one node, because %s stays in a node",
+			      t3_timed_program_name(setup->program),
+			      t3_timed_switched(setup->program) ? "its switch"
+								: "what it triggers");
 	return true;
 }
 
@@ -122,12 +124,15 @@ static bool check_program(const struct t3_timed_setup *setup, const struct compl
 	const struct t3_timed_params *p = &setup->params;
 	enum t3_timed_collective collective = setup->workload.collective;
 	bool sums = t3_timed_runs(setup->program, T3_TIMED_COLLECTIVE_REDUCE_SCATTER);
+	bool gathers = t3_timed_runs(setup->program, T3_TIMED_COLLECTIVE_ALL_GATHER);
 
 	if (!t3_timed_runs(setup->program, collective))
 		return refuse(why, "collective is %s, and program %s runs %s only",
 			      t3_timed_collective_name(collective),
 			      t3_timed_program_name(setup->program),
-			      sums ? "all-reduce and reduce-scatter" : "all-reduce");
+			      gathers ? "all-reduce, reduce-scatter and all-gather"
+			      : sums  ? "all-reduce and reduce-scatter"
+				      : "all-reduce");
 	if (setup->program == T3_TIMED_SHARED && p->collective_units >= p->compute_units)
 		return refuse(why,
 			      "program shared needs collective_units below compute_units, and has "
@@ -331,9 +336,10 @@ static bool check_memory(const struct t3_timed_setup *setup, const struct extent
 			      lines, e->devices);
 	if (timed_in_flight(setup, pieces) * peers * e->devices > flight)
 		return refuse(why,
-			      "link_latency_ns is too large: over %" PRIu64
+			      "%s_latency_ns is too large: over %" PRIu64
 			      " messages in flight between %" PRIu64 " devices",
-			      flight, e->devices);
+			      t3_timed_switched(setup->program) ? "switch" : "link", flight,
+			      e->devices);
 	/* The parts of a chunk have fewer pieces. */
 	pieces += 2 * setup->workload.ranks;
 	if (timed_node_in_flight(setup, pieces) * e->devices > MAX_FLIGHT)

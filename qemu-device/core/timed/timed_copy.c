@@ -218,6 +218,10 @@ void timed_copy_read(struct timed_device *d, const struct timed_request *request
 	struct timed_message message = { .bytes = request->bytes };
 	uint64_t latency = timed_params(d)->memory_latency_ns * TIMED_NS;
 
+	if (timed_switched(d->sim)) {
+		timed_switch_read(d, request);
+		return;
+	}
 	if (++d->tracker.count[request->number] < reads(d))
 		return;
 	if (sums_up(d)) {
@@ -242,7 +246,10 @@ static void piece_done(struct timed_device *d)
 
 void timed_copy_sent(struct timed_device *d)
 {
-	piece_done(d);
+	if (timed_switched(d->sim))
+		timed_switch_sent(d);
+	else
+		piece_done(d);
 }
 
 void timed_copy_written(struct timed_device *d)
@@ -260,6 +267,10 @@ void timed_copy_received(struct timed_device *d)
 void timed_copy_gathered(struct timed_device *d, uint32_t piece)
 {
 	d->copy.gathered++;
+	if (timed_switched(d->sim)) {
+		timed_switch_advance(d);
+		return;
+	}
 	if (d->copy.kind != TIMED_COPY_NONE) {
 		advance(d);
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Triggered DMA: reads complete blocks and sends them to the next device. SPEC.md section 8.1.
- * There the chunk has the next position. Reads run ahead of the link by a bounded number of
+ * Triggered DMA: reads complete blocks and sends them to the next device, or to all by a switch.
+ * SPEC.md section 8.1. At the next device the chunk has the next position. Reads run ahead of the link by a bounded number of
  * pieces.
  */
 #include <stdlib.h>
@@ -111,6 +111,8 @@ void timed_dma_read(struct timed_device *d, const struct timed_request *request)
 	message.time = d->sim->now + timed_params(d)->memory_latency_ns * TIMED_NS;
 	message.piece = at_receiver(s, request->number);
 	message.kind = gather ? TIMED_MESSAGE_GATHER : TIMED_MESSAGE_UPDATE;
+	if (timed_switched(d->sim))
+		message.distance = TIMED_TO_ALL;
 	message.sender = TIMED_SENDER_DMA;
 	timed_link_send(d, &message);
 }

@@ -161,6 +161,16 @@ static void first_blocks(const struct timed_shape *shape, struct timed_slot *s)
 	s->b = timed_shape_rows(shape) * of_a + s->place.column * of_b;
 }
 
+/* The tile that is produced as the i-th one: chunk by chunk, or one of each chunk in turn. */
+static uint32_t tile_at(const struct timed_device *d, uint32_t i)
+{
+	const struct timed_shape *s = timed_shape(d);
+
+	if (!timed_takes_turns(&d->sim->setup))
+		return i;
+	return i % s->ranks * s->chunk_tiles + i / s->ranks;
+}
+
 static void next_group(struct timed_device *d, uint32_t slot)
 {
 	struct timed_gemm *g = &d->gemm;
@@ -170,7 +180,7 @@ static void next_group(struct timed_device *d, uint32_t slot)
 		s->state = TIMED_SLOT_IDLE;
 		return;
 	}
-	*s = (struct timed_slot){ .tile = g->next_tile++, .ready = d->sim->now };
+	*s = (struct timed_slot){ .tile = tile_at(d, g->next_tile++), .ready = d->sim->now };
 	s->started = d->sim->now;
 	d->sim->paused |= s->tile == d->sim->pause_tile;
 	timed_shape_tile(timed_shape(d), s->tile, &s->place);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The links: each device has one egress port for all peers of its node, and another one to the
- * next node. SPEC.md section 8.1. Messages leave in order and arrive after the latency. A message
+ * The links: each device has one egress port for all peers of its node, or to their switch, and
+ * another one to the next node. SPEC.md section 8.1. Messages leave in order and arrive after the latency. A message
  * that arrives goes to memory.
  */
 #include <stdlib.h>
@@ -24,6 +24,12 @@ static uint64_t in_flight(uint64_t latency_ns, uint64_t sends)
 	return under_way < sends ? under_way : sends;
 }
 
+static uint64_t latency_ns(const struct t3_timed_setup *setup)
+{
+	return t3_timed_switched(setup->program) ? setup->params.switch_latency_ns
+						 : setup->params.link_latency_ns;
+}
+
 /* By the latency, or all that the peer ever sends. */
 uint64_t timed_in_flight(const struct t3_timed_setup *setup, uint64_t pieces)
 {
@@ -32,7 +38,7 @@ uint64_t timed_in_flight(const struct t3_timed_setup *setup, uint64_t pieces)
 
 	if (setup->routing) /* a peer may get all rows */
 		sends = T3_TIMED_NEVER;
-	return in_flight(setup->params.link_latency_ns, sends);
+	return in_flight(latency_ns(setup), sends);
 }
 
 uint64_t timed_node_in_flight(const struct t3_timed_setup *setup, uint64_t pieces)
@@ -41,13 +47,14 @@ uint64_t timed_node_in_flight(const struct t3_timed_setup *setup, uint64_t piece
 }
 
 /*
- * A message that a device sends comes to no other one before the link's latency. So no device sees when,
- * within it, the others run.
+ * A message that a device sends comes to no other one before the link's latency, and to no port of
+ * a switch before half of the switch's. So no device sees when, within it, the others run.
  */
 uint64_t timed_ahead_ns(const struct t3_timed_setup *setup)
 {
 	const struct t3_timed_params *p = &setup->params;
-	uint64_t ns = p->link_latency_ns, links = timed_peers(setup) * setup->workload.ranks, room;
+	uint64_t links = timed_peers(setup) * setup->workload.ranks, room;
+	uint64_t ns = latency_ns(setup) / (t3_timed_switched(setup->program) ? 2 : 1);
 
 	if (setup->mirrored || setup->trace.span) /* a timeline has the order of events */
 		return 0;
@@ -78,6 +85,9 @@ bool timed_link_init(struct timed_device *d)
 	const struct t3_timed_setup *setup = &d->sim->setup;
 	uint64_t ahead = timed_ahead_ns(setup);
 	uint64_t waiting = (uint64_t)s->link_queue + s->tile_pieces + s->ranks + s->read_ahead;
+
+	if (timed_multicasts_sums(d->sim))
+		waiting += s->ring[TIMED_IN_NODE].numbers;
 
 	if (!init(&d->link, timed_peers(setup), timed_in_flight(setup, s->pieces) + ahead) ||
 	    !timed_ring_init(&d->link.out, waiting + s->copy_window))
@@ -171,19 +181,39 @@ static void expect(struct timed_device *d, uint32_t distance)
 	timed_schedule_arrival(d, in->ring.message[in->ring.head].time, distance, in->came++);
 }
 
-static void launch(struct timed_device *d, const struct timed_message *message)
+/* To a switch, half of its latency; timed_switch.c adds the rest. */
+static uint64_t flight_ps(const struct timed_device *d, uint32_t distance)
 {
 	const struct t3_timed_params *p = timed_params(d);
+
+	if (timed_switched(d->sim))
+		return p->switch_latency_ns * TIMED_NS / 2;
+	return (distance == TIMED_NEXT_NODE ? p->node_link_latency_ns : p->link_latency_ns) *
+	       TIMED_NS;
+}
+
+static void launch(struct timed_device *d, const struct timed_message *message)
+{
 	uint32_t distance = message->distance;
 	struct timed_device *to = peer_at(d, distance);
 	struct timed_ring *in = &inbox_from(to, distance)->ring;
-	uint64_t ns = distance == TIMED_NEXT_NODE ? p->node_link_latency_ns : p->link_latency_ns;
 
-	timed_ring_push(in, message)->time = d->sim->now + ns * TIMED_NS;
+	timed_ring_push(in, message)->time = d->sim->now + flight_ps(d, distance);
 	if (in->count > 1)
 		return;
 	expect(to, distance);
 	timed_agenda_settle(to);
+}
+
+/* The switch copies the message to each other device, where the chunk has another position. */
+static void multicast(struct timed_device *d, struct timed_message message)
+{
+	const struct timed_shape *s = timed_shape(d);
+
+	for (message.distance = 1; message.distance < s->ranks; message.distance++) {
+		launch(d, &message);
+		message.piece += s->chunk_tiles * s->tile_pieces;
+	}
 }
 
 /* A message has left. */
@@ -208,7 +238,12 @@ static void leave(struct timed_device *d, uint32_t distance)
 	struct timed_message message = timed_ring_pop(&l->out);
 
 	count(d, &message, l->started);
-	launch(d, &message);
+	if (timed_switched(d->sim))
+		timed_switch_count(d, &message);
+	if (message.distance == TIMED_TO_ALL)
+		multicast(d, message);
+	else
+		launch(d, &message);
 	if (l->out.count)
 		start(d, distance);
 	d->sim->ops->sent(d, &message);
@@ -248,7 +283,9 @@ void timed_link_arrival(struct timed_device *d, uint32_t distance)
 
 	if (in->count)
 		expect(d, distance);
-	if (timed_routes(d->sim))
+	if (timed_switched(d->sim))
+		timed_switch_arrival(d, &message);
+	else if (timed_routes(d->sim))
 		timed_routed_arrival(d, &message);
 	else
 		timed_link_receive(d, &message);

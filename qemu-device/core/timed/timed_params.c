@@ -82,6 +82,14 @@ const struct t3_timed_param t3_timed_params[] = {
 	  "assumed: a network card of 200 Gbit/s for each device" },
 	{ PARAM(node_link_latency_ns), 2000, 1, 10000, 2000, 2000, "ns",
 	  "assumed: a usual figure of RDMA networks" },
+	{ PARAM(switch_latency_ns), 500, 1, 10000, 500, 500, "ns",
+	  "assumed: from a device to another as long as on the ring's link; 250 to 1000" },
+	{ PARAM(switch_port_gbps), 150, 1, 100000, 150, 150, "GB/s",
+	  "to be fair, the ring's link in each direction; 300: both links of a ring's device" },
+	{ PARAM(switch_entries), 128, 1, 65536, 128, 128, "",
+	  "assumed: sums of request_bytes that each port holds; 32 to 512" },
+	{ PARAM(switch_adder_gbps), 150, 1, 100000, 150, 150, "GB/s",
+	  "NVSwitch 3: its 400 GFLOPS of f32 add what its 64 ports of 25 GB/s bring; 75 to 600" },
 };
 /* clang-format on */
 

@@ -9,11 +9,12 @@ static bool all_to_all(const struct timed_device *d)
 	return d->sim->setup.workload.collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
 }
 
-/* The last phase of a program in which no compute units copy: data comes on its own. */
+/* The last phase of a program that starts no copies of its own: what was triggered still comes. */
 static bool comes_unasked(const struct timed_device *d, uint32_t phase)
 {
 	return phase == T3_TIMED_ALL_GATHER &&
-	       (timed_triggers_gather(d->sim) || timed_plain_stores(d->sim));
+	       (timed_triggers_gather(d->sim) || timed_plain_stores(d->sim) ||
+		timed_multicasts_sums(d->sim));
 }
 
 static void start_copies(struct timed_device *d, uint32_t phase)
@@ -28,19 +29,25 @@ static void start_copies(struct timed_device *d, uint32_t phase)
 
 	if (timed_routes(d->sim))
 		timed_routed_enter(d);
+	else if (timed_switched(d->sim))
+		timed_switch_start(d, scatters ? TIMED_COPY_REDUCE : TIMED_COPY_MULTICAST);
 	else if (!timed_recall_begin(d, kind, level))
 		timed_copy_start(d, kind, level);
 }
 
-/* Of the cache's transfers, those that are still to come do not count. */
+/* Of the cache's and the switch's transfers, those that are still to come do not count. */
 static struct t3_timed_use use_so_far(const struct timed_device *d)
 {
 	const struct t3_timed_counters *c = &d->counters;
 	uint64_t left = d->cache.free > d->sim->now ? d->cache.free - d->sim->now : 0;
 	uint64_t cache = d->cache.busy > left ? d->cache.busy - left : 0;
+	uint64_t queued = d->port.free > d->sim->now ? d->port.free - d->sim->now : 0;
+	uint64_t busy = d->port.counters.port_busy;
 
-	return (struct t3_timed_use){ c->compute_busy, c->memory_busy, cache, c->link_busy,
-				      c->node_link_busy };
+	return (struct t3_timed_use){
+		c->compute_busy, c->memory_busy,    cache,
+		c->link_busy,	 c->node_link_busy, busy > queued ? busy - queued : 0
+	};
 }
 
 static void start(struct timed_device *d, uint32_t phase)
@@ -92,7 +99,7 @@ static bool written_back(struct timed_device *d)
 static bool scattered(const struct timed_device *d)
 {
 	const struct timed_shape *s = timed_shape(d);
-	bool passes = d->sim->setup.program != T3_TIMED_DIRECT && s->ranks > 2;
+	bool passes = !timed_stores_direct(d->sim) && s->ranks > 2;
 	uint32_t between = passes ? s->ranks - 2 : 0;
 
 	return d->tracker.complete == s->chunk_pieces &&
@@ -154,6 +161,7 @@ void t3_timed_phase_use(const struct t3_timed *sim, uint32_t device, enum t3_tim
 	use->cache = d->use[phase].cache - d->before[phase].cache;
 	use->link = d->use[phase].link - d->before[phase].link;
 	use->node_link = d->use[phase].node_link - d->before[phase].node_link;
+	use->port = d->use[phase].port - d->before[phase].port;
 }
 
 /* A GEMM beside reduce-scatters is over before or after them. Gathers wait for both. */
@@ -236,6 +244,12 @@ static void served(struct timed_device *d, const struct timed_request *request)
 		break;
 	case TIMED_OWNER_CAME:
 		timed_routed_came(d, request);
+		break;
+	case TIMED_OWNER_ADDED:
+		timed_switch_added(d, request);
+		break;
+	case TIMED_OWNER_SUMMED:
+		timed_switch_written(d);
 		break;
 	default:
 		break;

@@ -20,7 +20,7 @@ enum timed_event_kind {
 	TIMED_EVENT_MEMORY,
 	TIMED_EVENT_LINK,
 	TIMED_EVENT_ARRIVAL,
-	TIMED_EVENT_PORT, /* a message that waited for the port is in */
+	TIMED_EVENT_PORT, /* a message that waited for the port, or came by a switch, is in */
 };
 
 /*
@@ -210,7 +210,9 @@ enum timed_owner {
 	TIMED_OWNER_RECEIVED, /* writes received data of a reduce-scatter, piece `number` */
 	TIMED_OWNER_GATHERED, /* writes received data of an all-gather or all-to-all */
 	TIMED_OWNER_ROUTED,   /* reads rows that go to a peer */
-	TIMED_OWNER_CAME, /* writes or adds rows of a peer; of tile row `number`, if dispatched */
+	TIMED_OWNER_CAME,   /* writes or adds rows of a peer; of tile row `number`, if dispatched */
+	TIMED_OWNER_ADDED,  /* a unit reads the own piece `number`, to which it adds what came */
+	TIMED_OWNER_SUMMED, /* and writes it */
 };
 
 /*
@@ -349,16 +351,25 @@ enum timed_message_kind {
 	TIMED_MESSAGE_SUM,    /* the same, which are added at the receiver's memory */
 };
 
-enum timed_sender { TIMED_SENDER_STORE, TIMED_SENDER_DMA, TIMED_SENDER_COPY, TIMED_SENDER_ROUTED };
+enum timed_sender {
+	TIMED_SENDER_STORE,
+	TIMED_SENDER_DMA,
+	TIMED_SENDER_COPY,
+	TIMED_SENDER_ROUTED,
+	TIMED_SENDER_SUM,   /* a unit that has a sum */
+	TIMED_SENDER_ENTRY, /* the switch, from an entry that is free when the message has come */
+};
 
 /* The distance of the peer in the next node, which the node link leads to. */
 #define TIMED_NEXT_NODE T3_TIMED_MAX_RANKS
+/* Not a distance: a switch copies the message to all. Its piece is that of the next device. */
+#define TIMED_TO_ALL (T3_TIMED_MAX_RANKS + 1)
 
 struct timed_message {
 	uint64_t time;	/* the earliest departure; in flight, the arrival */
 	uint32_t piece; /* the piece's number at the receiver */
 	uint32_t bytes;
-	uint16_t distance; /* in the node, or TIMED_NEXT_NODE */
+	uint16_t distance; /* in the node, TIMED_NEXT_NODE or TIMED_TO_ALL */
 	uint8_t kind, sender;
 };
 
@@ -471,6 +482,8 @@ enum timed_copy_kind {
 	TIMED_COPY_AG,
 	TIMED_COPY_ALL_TO_ALL,
 	TIMED_COPY_ROUTED, /* timed_routed.c runs it */
+	TIMED_COPY_REDUCE, /* timed_switch.c runs it, and the next one */
+	TIMED_COPY_MULTICAST,
 };
 
 /* A collective that compute units run step by step. */
@@ -552,6 +565,43 @@ void timed_routed_store(struct timed_device *d, const struct timed_place *place)
 /* Pieces of a combine that stay on this device. */
 uint32_t timed_routed_stores(const struct timed_device *d);
 
+/* -------------------------------------------------------------------- switch */
+
+/* What the switch knows of a piece of the device's chunk, and the device's unit of it. */
+struct timed_switched_piece {
+	uint16_t came;	/* updates */
+	uint16_t sent;	/* messages to the device, which has to add them */
+	uint16_t added; /* of them, by a unit */
+	bool held;	/* has an entry */
+};
+
+/* The switch's port that leads to the device: its adder, its entries, its queue. */
+struct timed_port {
+	struct timed_ring out;		    /* messages to the device, in order */
+	uint64_t free, adder_free;	    /* ps */
+	struct timed_switched_piece *piece; /* of the own chunk */
+	uint32_t entries;		    /* in use */
+	uint32_t whole, writing; /* pieces that units have summed up; their writes under way */
+	struct t3_timed_switch_counters counters;
+};
+
+bool timed_switch_init(struct timed_device *d);
+/* The device's message has left for the switch. */
+void timed_switch_count(struct timed_device *d, const struct timed_message *message);
+/* A message is at the port. */
+void timed_switch_arrival(struct timed_device *d, const struct timed_message *message);
+/* The first message of the port's queue is at the device. */
+void timed_switch_port(struct timed_device *d);
+/* Updates that complete the piece of the own chunk. TIMED_NONE: more may leave the switch. */
+uint32_t timed_switch_updates(const struct timed_device *d, uint32_t piece);
+/* A collective of compute units, which loads, sends and adds pieces. */
+void timed_switch_start(struct timed_device *d, enum timed_copy_kind kind);
+void timed_switch_read(struct timed_device *d, const struct timed_request *request);
+void timed_switch_sent(struct timed_device *d);
+void timed_switch_added(struct timed_device *d, const struct timed_request *request);
+void timed_switch_written(struct timed_device *d);
+void timed_switch_advance(struct timed_device *d);
+
 /* -------------------------------------------------------------------- recall */
 
 /* The phase that a device is in: recalled from another run, or kept for other runs. */
@@ -588,6 +638,7 @@ struct timed_device {
 	struct timed_dma dma;
 	struct timed_copy copy;
 	struct timed_routed routed;
+	struct timed_port port;
 	struct t3_timed_counters counters;
 	struct t3_timed_use before[T3_TIMED_PHASES], use[T3_TIMED_PHASES]; /* of each phase */
 };
@@ -649,6 +700,8 @@ uint32_t timed_peers(const struct t3_timed_setup *setup);
 bool timed_stores_direct(const struct t3_timed *sim);
 bool timed_triggers_gather(const struct t3_timed *sim);
 bool timed_plain_stores(const struct t3_timed *sim);
+bool timed_takes_turns(const struct t3_timed_setup *setup);
+bool timed_multicasts_sums(const struct t3_timed *sim);
 uint32_t timed_updates(const struct t3_timed *sim);
 bool timed_shares(const struct t3_timed *sim); /* a GEMM runs beside a collective */
 bool timed_updates_in_memory(const struct t3_timed *sim);
@@ -663,7 +716,8 @@ uint64_t timed_request_bound(const struct timed_device *d);
 uint64_t timed_event_bound(const struct timed_device *d);
 /* timed_base.c */
 uint64_t timed_ps(uint64_t bytes, uint64_t gbps); /* rounded up */
-void timed_cost_compute(const struct t3_timed_params *p, uint32_t bytes, struct timed_cost *cost);
+void timed_cost_compute(const struct t3_timed_setup *setup, uint32_t bytes,
+			struct timed_cost *cost);
 void timed_span(struct timed_device *d, uint32_t track, const char *what, uint64_t number,
 		uint64_t start);
 /* The compute units of the GEMM. A collective beside it has the others. */
@@ -679,6 +733,11 @@ uint64_t timed_copy_kib(const struct t3_timed_setup *setup);
 static inline const struct t3_timed_params *timed_params(const struct timed_device *d)
 {
 	return &d->sim->setup.params;
+}
+
+static inline bool timed_switched(const struct t3_timed *sim)
+{
+	return t3_timed_switched(sim->setup.program);
 }
 
 /* The device whose event is next. */
@@ -703,7 +762,7 @@ static inline const struct timed_cost *timed_cost(const struct timed_device *d, 
 	struct timed_cost *cost = &d->sim->cost[bytes];
 
 	if (!cost->entries)
-		timed_cost_compute(timed_params(d), bytes, cost);
+		timed_cost_compute(&d->sim->setup, bytes, cost);
 	return cost;
 }
 

@@ -4,9 +4,9 @@
 
 const char *t3_timed_program_name(enum t3_timed_program program)
 {
-	static const char *const names[] = { "sequential", "rs-nmc",	"t3",
-					     "t3-mca",	   "t3-mca-ag", "direct",
-					     "alone",	   "shared",	"t3-mca-turns" };
+	static const char *const names[] = { "sequential",   "rs-nmc", "t3",	   "t3-mca",
+					     "t3-mca-ag",    "direct", "alone",	   "shared",
+					     "t3-mca-turns", "switch", "t3-switch" };
 
 	return names[program];
 }
@@ -25,15 +25,22 @@ bool t3_timed_reduces(enum t3_timed_collective collective)
 	       collective == T3_TIMED_COLLECTIVE_REDUCE_SCATTER;
 }
 
+bool t3_timed_switched(enum t3_timed_program program)
+{
+	return program == T3_TIMED_SWITCH || program == T3_TIMED_T3_SWITCH;
+}
+
 bool t3_timed_fused(enum t3_timed_program program)
 {
 	return program == T3_TIMED_T3 || program == T3_TIMED_T3_MCA ||
 	       program == T3_TIMED_T3_MCA_AG || program == T3_TIMED_DIRECT ||
-	       program == T3_TIMED_T3_MCA_TURNS;
+	       program == T3_TIMED_T3_MCA_TURNS || program == T3_TIMED_T3_SWITCH;
 }
 
 bool t3_timed_runs(enum t3_timed_program program, enum t3_timed_collective collective)
 {
+	if (t3_timed_switched(program))
+		return collective != T3_TIMED_COLLECTIVE_ALL_TO_ALL;
 	switch (program) {
 	case T3_TIMED_T3_MCA_AG:
 		return collective == T3_TIMED_COLLECTIVE_ALL_REDUCE;
@@ -47,16 +54,20 @@ bool t3_timed_runs(enum t3_timed_program program, enum t3_timed_collective colle
 	}
 }
 
-/* No program of t3-mca-ag, whose triggers would have to pass from node to node, and no all-to-all. */
+/*
+ * No program of t3-mca-ag, whose triggers would have to pass from node to node, or of a switch, which
+ * would have to pass sums to another one; and no all-to-all.
+ */
 bool t3_timed_over_nodes(enum t3_timed_program program, enum t3_timed_collective collective)
 {
 	return t3_timed_runs(program, collective) && t3_timed_reduces(collective) &&
-	       program != T3_TIMED_T3_MCA_AG;
+	       program != T3_TIMED_T3_MCA_AG && !t3_timed_switched(program);
 }
 
 bool t3_timed_all_peers(enum t3_timed_program program, enum t3_timed_collective collective)
 {
-	return program == T3_TIMED_DIRECT || collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+	return program == T3_TIMED_DIRECT || t3_timed_switched(program) ||
+	       collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
 }
 
 bool timed_mca(const struct t3_timed *sim)
@@ -64,7 +75,7 @@ bool timed_mca(const struct t3_timed *sim)
 	enum t3_timed_program program = sim->setup.program;
 
 	return program == T3_TIMED_T3_MCA || program == T3_TIMED_T3_MCA_AG ||
-	       program == T3_TIMED_DIRECT ||
+	       program == T3_TIMED_DIRECT || program == T3_TIMED_T3_SWITCH ||
 	       (program == T3_TIMED_T3_MCA_TURNS && !timed_turns(sim));
 }
 
@@ -99,19 +110,38 @@ uint32_t timed_peers(const struct t3_timed_setup *setup)
 	return all ? timed_node_ranks(&setup->workload) - 1 : 1;
 }
 
-/* Stores of all chunks go straight to their owners. */
+/* Stores of all chunks go straight to their owners, or to the switch that adds them. */
 bool timed_stores_direct(const struct t3_timed *sim)
 {
 	return timed_fused(sim) && !timed_routes(sim) &&
 	       t3_timed_all_peers(sim->setup.program, sim->setup.workload.collective);
 }
 
-/* An all-gather whose pieces go round when they are complete. */
+/* An all-gather whose pieces go round, or to all by a switch, when they are complete. */
 bool timed_triggers_gather(const struct t3_timed *sim)
 {
+	enum t3_timed_collective collective = sim->setup.workload.collective;
+
 	return sim->setup.program == T3_TIMED_T3_MCA_AG ||
-	       (timed_fused(sim) &&
-		sim->setup.workload.collective == T3_TIMED_COLLECTIVE_ALL_GATHER);
+	       (sim->setup.program == T3_TIMED_T3_SWITCH &&
+		collective == T3_TIMED_COLLECTIVE_ALL_REDUCE) ||
+	       (timed_fused(sim) && collective == T3_TIMED_COLLECTIVE_ALL_GATHER);
+}
+
+/*
+ * Tiles are produced in turns of all chunks, so that the ranks' updates of an element come to the
+ * switch at about one time.
+ */
+bool timed_takes_turns(const struct t3_timed_setup *setup)
+{
+	return setup->program == T3_TIMED_T3_SWITCH && t3_timed_reduces(setup->workload.collective);
+}
+
+/* Compute units multicast what they have summed up. */
+bool timed_multicasts_sums(const struct t3_timed *sim)
+{
+	return sim->setup.program == T3_TIMED_SWITCH &&
+	       sim->setup.workload.collective == T3_TIMED_COLLECTIVE_ALL_REDUCE;
 }
 
 /* Stores of an all-to-all: neither updates nor tracked. */

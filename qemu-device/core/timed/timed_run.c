@@ -38,6 +38,7 @@ static bool device_init(struct timed_device *d)
 	       timed_cache_init(d) && timed_link_init(d) && timed_tracker_init(d) &&
 	       timed_dma_init(d) && timed_copy_init(d) &&
 	       (!timed_routes(d->sim) || timed_routed_init(d)) &&
+	       (!timed_switched(d->sim) || timed_switch_init(d)) &&
 	       timed_memory_init(d, timed_request_bound(d));
 }
 
@@ -60,6 +61,8 @@ static void device_free(struct timed_device *d)
 	free(d->copy.sums.message);
 	free(d->memory.request);
 	timed_routed_free(d);
+	free(d->port.out.message);
+	free(d->port.piece);
 }
 
 void t3_timed_free(struct t3_timed *sim)
@@ -145,6 +148,8 @@ static void step_others(struct timed_device *d, enum timed_event_kind kind, uint
 		timed_copy_event(d);
 	else if (kind == TIMED_EVENT_RECALLED)
 		timed_recall_event(d);
+	else if (kind == TIMED_EVENT_PORT && timed_switched(d->sim))
+		timed_switch_port(d);
 	else if (kind == TIMED_EVENT_PORT)
 		timed_routed_port(d);
 	else
@@ -282,4 +287,10 @@ void t3_timed_counters(const struct t3_timed *sim, uint32_t device,
 {
 	*counters = sim->device[device].counters;
 	counters->threshold = sim->device[device].memory.threshold;
+}
+
+void t3_timed_switch_counters(const struct t3_timed *sim, uint32_t device,
+			      struct t3_timed_switch_counters *counters)
+{
+	*counters = sim->device[device].port.counters;
 }

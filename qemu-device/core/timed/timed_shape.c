@@ -121,6 +121,16 @@ static void init_rings(struct timed_shape *shape, const struct t3_timed_params *
 		shape->copy_pieces = nodes->ranks * nodes->numbers;
 }
 
+/* Turns of all chunks walk the bands of all row blocks together. */
+static uint32_t band_rows(const struct timed_shape *shape, const struct t3_timed_setup *setup)
+{
+	uint32_t rows = (uint32_t)setup->params.raster_rows;
+
+	if (!timed_takes_turns(setup))
+		return rows;
+	return rows > shape->cut.row_blocks ? rows / shape->cut.row_blocks : 1;
+}
+
 void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *setup)
 {
 	const struct t3_timed_params *p = &setup->params;
@@ -153,7 +163,7 @@ void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *se
 	shape->link_queue = timed_window(p, p->link_queue_kib);
 	shape->read_ahead = timed_window(p, p->dma_read_ahead_kib);
 	shape->copy_window = timed_window(p, timed_copy_kib(setup));
-	shape->raster_rows = minimum((uint32_t)p->raster_rows, shape->grid_rows);
+	shape->raster_rows = minimum(band_rows(shape, setup), shape->grid_rows);
 	shape->chunk_pieces = chunk_pieces(shape);
 	init_rings(shape, p);
 }

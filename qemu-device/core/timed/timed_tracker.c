@@ -103,9 +103,9 @@ static void read_record(struct timed_device *d, uint32_t tile)
 
 /* -------------------------------------------------------------------- counts */
 
-static uint32_t expected(const struct timed_device *d)
+static uint32_t expected(const struct timed_device *d, uint32_t piece)
 {
-	return timed_updates(d->sim);
+	return timed_switched(d->sim) ? timed_switch_updates(d, piece) : timed_updates(d->sim);
 }
 
 static void complete(struct timed_device *d, uint32_t piece)
@@ -133,7 +133,7 @@ void timed_tracker_filled(struct timed_device *d, uint32_t tile)
 	if (--d->tracker.tile[tile].filling)
 		return;
 	for (i = 0; i < pieces; i++)
-		if (d->tracker.count[tile * pieces + i] == expected(d))
+		if (d->tracker.count[tile * pieces + i] == expected(d, tile * pieces + i))
 			complete(d, tile * pieces + i);
 }
 
@@ -154,6 +154,6 @@ void timed_tracker_update(struct timed_device *d, uint32_t piece)
 		allocate(d, entry, tile);
 	if (t->tile[tile].spilled)
 		read_record(d, tile);
-	if (++t->count[piece] == expected(d) && !t->tile[tile].filling)
+	if (++t->count[piece] == expected(d, piece) && !t->tile[tile].filling)
 		complete(d, piece);
 }

@@ -74,7 +74,7 @@ struct t3_timed_args gang_args(const struct t3_timed_setup *setup)
 	};
 	size_t i;
 
-	for (i = 0; i < t3_timed_param_count; i++)
+	for (i = 0; i < T3_TIMED_PARAMS; i++)
 		args.params[i] = t3_timed_param_get(&setup->params, &t3_timed_params[i]);
 	return args;
 }

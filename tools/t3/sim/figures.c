@@ -19,6 +19,8 @@ static const struct {
 	[SIM_T3_MCA] = { "t3-mca", T3_TIMED_T3_MCA },
 	[SIM_T3_MCA_AG] = { "t3-mca-ag", T3_TIMED_T3_MCA_AG },
 	[SIM_DIRECT] = { "direct", T3_TIMED_DIRECT },
+	[SIM_SWITCH] = { "switch", (enum t3_timed_program)T3_TIMED_SWITCH },
+	[SIM_T3_SWITCH] = { "t3-switch", (enum t3_timed_program)T3_TIMED_T3_SWITCH },
 	[SIM_ALONE] = { "alone", T3_TIMED_ALONE },
 	[SIM_SHARED] = { "shared", T3_TIMED_SHARED },
 	[SIM_T3_MCA_TURNS] = { "t3-mca-turns", T3_TIMED_T3_MCA_TURNS },
@@ -87,6 +89,7 @@ static bool run_to_end(struct sim_figures *figures, const struct t3_timed_setup 
 	for (phase = 0; phase < T3_TIMED_PHASES; phase++)
 		t3_timed_phase_use(sim, 0, (enum t3_timed_phase)phase,
 				   &figures->use[setup->program][phase]);
+	t3_timed_switch_counters(sim, 0, &figures->switched[setup->program]);
 	for (i = 1; i < t3_timed_devices(sim) && equal; i++) {
 		t3_timed_counters(sim, i, &other);
 		equal = !memcmp(first, &other, sizeof(other));
@@ -305,7 +308,8 @@ struct sim_bound sim_figures_bound(const struct sim_figures *figures,
 	bound.busy[SIM_COMPUTE] = (double)use->compute / units / took;
 	bound.busy[SIM_DRAM] = (double)use->memory / took;
 	bound.busy[SIM_CACHE] = (double)use->cache / took;
-	bound.busy[SIM_LINK] = (double)use->link / took;
+	/* Of a switch, the direction of the device's port that is busier. */
+	bound.busy[SIM_LINK] = (double)(use->link > use->port ? use->link : use->port) / took;
 	bound.busy[SIM_NODE_LINK] = (double)use->node_link / took;
 	for (part = 0; part < SIM_LATENCY; part++) {
 		if (bound.busy[part] < most)

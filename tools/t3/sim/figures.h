@@ -20,11 +20,18 @@ enum sim_config {
 	SIM_T3_MCA,
 	SIM_T3_MCA_AG,
 	SIM_DIRECT,
+	SIM_SWITCH, /* runs when asked for by its name, and so do all that follow */
+	SIM_T3_SWITCH,
 	SIM_ALONE,
 	SIM_SHARED,	  /* not for all machines: it needs collective_units below compute_units */
 	SIM_T3_MCA_TURNS, /* no device runs it */
 	SIM_CONFIGS,
 };
+
+/* Configurations that run unless others are asked for. */
+#define SIM_USUAL_CONFIGS ((1u << SIM_SWITCH) - 1)
+/* Those of a switch, which no device has. */
+#define SIM_SWITCH_CONFIGS (1u << SIM_SWITCH | 1u << SIM_T3_SWITCH)
 
 /*
  * Called after each run, with its results. False: the run has failed, and `why`, of SIM_WHY_SIZE
@@ -43,6 +50,7 @@ struct sim_figures {
 	struct t3_timed_counters
 		counters[T3_TIMED_NATIVE_PROGRAMS]; /* of one device; all are equal */
 	struct t3_timed_use use[T3_TIMED_NATIVE_PROGRAMS][T3_TIMED_PHASES];
+	struct t3_timed_switch_counters switched[T3_TIMED_NATIVE_PROGRAMS];
 	uint64_t events;
 	uint64_t recalled;	 /* events that were not computed, as another run had the same */
 	uint32_t wanted;	 /* configurations that will run, so that runs may share a part */

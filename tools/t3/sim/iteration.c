@@ -847,7 +847,14 @@ struct sim_machine_rate sim_machine_rate(const struct t3_timed_params *p, uint64
 bool sim_config_has_t3(enum sim_config config)
 {
 	return config == SIM_T3 || config == SIM_T3_MCA || config == SIM_T3_MCA_AG ||
-	       config == SIM_DIRECT;
+	       config == SIM_DIRECT || config == SIM_T3_SWITCH;
+}
+
+enum sim_config sim_config_instead(enum sim_config config)
+{
+	if (config == SIM_SWITCH)
+		return SIM_SEQUENTIAL;
+	return config == SIM_IDEAL_NMC ? SIM_IDEAL : SIM_T3_MCA;
 }
 
 double sim_operator_time(const struct sim_operator *op, const struct sim_cost *cost,
@@ -859,7 +866,7 @@ double sim_operator_time(const struct sim_operator *op, const struct sim_cost *c
 	switch (op->kind) {
 	case SIM_REDUCED:
 		if (!of->reduced[config])
-			config = config == SIM_IDEAL_NMC ? SIM_IDEAL : SIM_T3_MCA;
+			config = sim_config_instead(config);
 		return (double)of->reduced[config];
 	case SIM_PLAIN:
 		return (double)of->gemm;

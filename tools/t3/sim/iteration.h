@@ -106,10 +106,12 @@ struct sim_machine_rate sim_machine_rate(const struct t3_timed_params *params,
 
 /* Does T3 itself run in this configuration? */
 bool sim_config_has_t3(enum sim_config config);
+/* The configuration that runs a collective which this one does not have. */
+enum sim_config sim_config_instead(enum sim_config config);
 
 /*
  * The time of an operator, in ps. A collective that the configuration does not run takes as long as
- * with T3-MCA, and for ideal-nmc as with ideal.
+ * with the one that runs it instead.
  */
 double sim_operator_time(const struct sim_operator *op, const struct sim_cost *cost,
 			 const struct sim_machine_rate *rate, enum sim_config config);

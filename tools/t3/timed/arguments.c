@@ -42,8 +42,8 @@ static int set_config(struct timed_arguments *args, const char *text)
 		return complain(
 			EXIT_USAGE,
 			"--config takes sequential, ideal, ideal-nmc, t3, t3-mca, "
-			"t3-mca-ag, direct, alone, shared, t3-mca-turns or all, or a model's "
-			"config.json, whose name has a '.' or '/'; not '%s'",
+			"t3-mca-ag, direct, switch, t3-switch, alone, shared, t3-mca-turns or "
+			"all, or a model's config.json, whose name has a '.' or '/'; not '%s'",
 			text);
 	if (args->config_file)
 		return complain(EXIT_USAGE, "--config takes one config.json, and has %s and %s",
@@ -326,6 +326,10 @@ static int check_file(struct timed_arguments *args)
 	if (args->configs & (1u << SIM_ALONE | 1u << SIM_SHARED | 1u << SIM_T3_MCA_TURNS))
 		return complain(EXIT_USAGE,
 				"a model takes no --config alone, shared and t3-mca-turns");
+	if (args->setting.routed && args->configs & SIM_SWITCH_CONFIGS)
+		return complain(EXIT_USAGE,
+				"--routing takes no --config switch and t3-switch: rows of experts "
+				"go to one rank each, which a switch neither sums nor multicasts");
 	args->setting.tp = args->workload.tp;
 	if (!args->ep)
 		args->setting.ep = 1;

@@ -7,8 +7,6 @@
 #include "common/message.h"
 #include "timed/model.h"
 
-#define EVERY_CONFIG ((1u << SIM_ALONE) - 1)
-
 static bool draw_routing(struct timed_model *model, char *why)
 {
 	const struct sim_setting *s = &model->setting;
@@ -83,8 +81,9 @@ int timed_model_open(struct timed_model *model, const struct timed_arguments *ar
 	bool good;
 
 	*model = (struct timed_model){ .path = args->config_file, .args = args };
-	model->configs =
-		args->all || !args->configs ? EVERY_CONFIG : args->configs | 1u << SIM_SEQUENTIAL;
+	model->configs = args->configs | 1u << SIM_SEQUENTIAL;
+	if (args->all || !args->configs)
+		model->configs |= SIM_USUAL_CONFIGS;
 	if (!file)
 		return complain(EXIT_USAGE, "%s cannot be opened: %s", model->path,
 				strerror(errno));
@@ -125,14 +124,15 @@ uint32_t timed_model_configs(uint32_t asked, bool all, const struct t3_timed_wor
 	uint32_t configs = 1u << SIM_SEQUENTIAL;
 	int config;
 
-	asked = all || !asked ? EVERY_CONFIG : asked;
+	if (all || !asked)
+		asked |= SIM_USUAL_CONFIGS;
 	for (config = 0; config < SIM_ALONE; config++) {
 		if (!(asked & 1u << config))
 			continue;
 		if (sim_config_runs((enum sim_config)config, workload))
 			configs |= 1u << config;
 		else
-			configs |= 1u << (config == SIM_IDEAL_NMC ? SIM_IDEAL : SIM_T3_MCA);
+			configs |= 1u << sim_config_instead((enum sim_config)config);
 	}
 	return configs;
 }

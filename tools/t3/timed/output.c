@@ -185,6 +185,17 @@ static void print_phases(const struct timed_job *job, enum t3_timed_program prog
 	printf("\n");
 }
 
+/* What the switch did for each device: how few entries it held, and what found none. */
+static void print_switch(const struct timed_job *job, enum t3_timed_program program)
+{
+	const struct t3_timed_switch_counters *c = &job->figures.switched[program];
+
+	printf("  %s: a port's %" PRIu64 " updates left as %" PRIu64 " sums, in at most %" PRIu64
+	       " of %" PRIu64 " entries; %" PRIu64 " passed on unreduced\n",
+	       t3_timed_program_name(program), c->updates, c->sums, c->entries_peak,
+	       job->setup.params.switch_entries, c->unreduced);
+}
+
 static void print_bandwidth(const struct timed_job *job)
 {
 	struct sim_bandwidth b = sim_figures_bandwidth(&job->figures, &job->setup);
@@ -206,6 +217,9 @@ void timed_print(const struct timed_job *job)
 	for (program = 0; program < T3_TIMED_NATIVE_PROGRAMS; program++)
 		if (job->figures.ran[program])
 			print_phases(job, (enum t3_timed_program)program);
+	for (program = T3_TIMED_SWITCH; program <= T3_TIMED_T3_SWITCH; program++)
+		if (job->figures.ran[program])
+			print_switch(job, (enum t3_timed_program)program);
 	if (job->figures.ran[T3_TIMED_ALONE])
 		print_bandwidth(job);
 	printf("\n");
@@ -216,7 +230,23 @@ void timed_print(const struct timed_job *job)
 
 static const char *const semantics_keys[] = { "exact", "approximated", "left_out" };
 
-json_t *timed_semantics(bool mirrored, const json_t *more, json_t *derived)
+static void add_sentence(json_t *all, int key, const char *text)
+{
+	json_array_append_new(json_object_get(all, semantics_keys[key]), json_string(text));
+}
+
+static void add_switch(json_t *all)
+{
+	add_sentence(all, 0, "bytes of each port of a switch, sums, and updates that passed on");
+	add_sentence(all, 1,
+		     "a switch adds the updates for a device at that device's port, with entries "
+		     "and an adder of its own");
+	add_sentence(all, 2,
+		     "of a switch: bounds of its queues, credits, replay, headers, and what it "
+		     "does beside this collective");
+}
+
+json_t *timed_semantics(bool mirrored, bool switched, const json_t *more, json_t *derived)
 {
 	json_t *all = json_pack(
 		"{s:[s], s:[s, s, s], s:[s]}", semantics_keys[0],
@@ -230,9 +260,13 @@ json_t *timed_semantics(bool mirrored, const json_t *more, json_t *derived)
 	size_t i;
 
 	if (mirrored)
-		json_array_append_new(json_object_get(all, semantics_keys[0]),
-				      json_string("one device stands for all ranks, to the "
-						  "picosecond"));
+		add_sentence(all, 0, "one device stands for all ranks, to the picosecond");
+	if (switched)
+		add_switch(all);
+	if (switched && more)
+		add_sentence(all, 1,
+			     "an all-to-all takes as long by a switch as by links: in switch as in "
+			     "sequential, in t3-switch as in t3-mca");
 	json_array_extend(json_object_get(all, semantics_keys[1]), derived);
 	for (i = 0; i < 3; i++)
 		json_array_extend(json_object_get(all, semantics_keys[i]),
@@ -366,6 +400,25 @@ static json_t *counters_to_json(const struct t3_timed_counters *c)
 	return object;
 }
 
+/* Of the device's port of a switch: up is what it sends there, down what it gets. */
+static json_t *switch_to_json(const struct t3_timed_switch_counters *c)
+{
+	json_t *object = json_object();
+
+	put(object, "up_update_bytes", c->update_bytes);
+	put(object, "up_multicast_bytes", c->multicast_bytes);
+	put(object, "down_sum_bytes", c->sum_bytes);
+	put(object, "down_unreduced_bytes", c->unreduced_bytes);
+	put(object, "down_gathered_bytes", c->gathered_bytes);
+	put(object, "updates", c->updates);
+	put(object, "sums", c->sums);
+	put(object, "unreduced_updates", c->unreduced);
+	put(object, "entries_peak", c->entries_peak);
+	put(object, "adder_busy_ps", c->adder_busy);
+	put(object, "port_busy_ps", c->port_busy);
+	return object;
+}
+
 static void bandwidth_to_json(const struct timed_job *job, json_t *object)
 {
 	struct sim_bandwidth b = sim_figures_bandwidth(&job->figures, &job->setup);
@@ -432,6 +485,9 @@ static json_t *config_to_json(const struct timed_job *job, enum sim_config confi
 		return object;
 	json_object_set_new(object, "phases", run_phases_to_json(job, program));
 	json_object_set_new(object, "counters", counters_to_json(&job->figures.counters[program]));
+	if (t3_timed_switched(program))
+		json_object_set_new(object, "switch",
+				    switch_to_json(&job->figures.switched[program]));
 	return object;
 }
 
@@ -530,12 +586,12 @@ json_t *timed_job_to_json(const struct timed_job *job)
 	return object;
 }
 
-json_t *timed_params_to_json(const struct t3_timed_params *params)
+json_t *timed_params_to_json(const struct t3_timed_params *params, bool switched)
 {
+	size_t count = switched ? t3_timed_param_count : T3_TIMED_PARAMS, i;
 	json_t *array = json_array();
-	size_t i;
 
-	for (i = 0; i < t3_timed_param_count; i++) {
+	for (i = 0; i < count; i++) {
 		const struct t3_timed_param *p = &t3_timed_params[i];
 		json_t *object = json_object();
 

@@ -35,11 +35,11 @@ void timed_warn(const struct timed_job *job, const struct sim_machine *machine, 
 /*
  * What of a run of these machines is exact, approximated and left out:
  * {"exact": [...], "approximated": [...], "left_out": [...]}, with `more` of a model and
- * the `derived` parameters of a machine, or NULL.
+ * the `derived` parameters of a machine, or NULL. `switched`: a switch was simulated, too.
  */
-json_t *timed_semantics(bool mirrored, const json_t *more, json_t *derived);
+json_t *timed_semantics(bool mirrored, bool switched, const json_t *more, json_t *derived);
 void timed_print_semantics(const json_t *semantics);
 void timed_print_params(const struct t3_timed_params *params);
-json_t *timed_params_to_json(const struct t3_timed_params *params);
+json_t *timed_params_to_json(const struct t3_timed_params *params, bool switched);
 
 #endif /* T3_TIMED_OUTPUT_H */

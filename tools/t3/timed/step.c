@@ -16,7 +16,7 @@ int timed_step_open(struct timed_step *step, const struct timed_arguments *args)
 	bool good;
 
 	*step = (struct timed_step){ .path = args->step_file, .args = args };
-	step->configs = args->all	? (1u << SIM_ALONE) - 1
+	step->configs = args->all	? args->configs | SIM_USUAL_CONFIGS
 			: args->configs ? args->configs | 1u << SIM_SEQUENTIAL
 					: DEFAULT_CONFIGS;
 	if (!file)
