@@ -24,6 +24,7 @@ import time
 
 import sim_models
 import sim_steps
+import sim_switch
 from vm import BUILD, ROOT, guest_batch
 
 T3 = BUILD / "t3"
@@ -381,6 +382,7 @@ def usage_tests():
     yield "sim --config shared", check_sim_shared, ()
     yield from sim_models.tests()
     yield from sim_steps.tests()
+    yield from sim_switch.tests()
     for command, status in (("top --once", 1), ("status", 1), ("stat -- true", 125),
                             ("trace -o /dev/null -- true", 125), ("inject --list", 1),
                             ("reset --all", 1), ("info", 1), ("selftest", 1),
@@ -456,7 +458,7 @@ VALUES = [
     ("sim", "--phase", "training prefill decode"),
     ("sim", "--attention", "fused separate"),
     ("sim", "--mlp", "gated plain"),
-    ("sim", "--config", "sequential ideal ideal-nmc t3 t3-mca t3-mca-ag direct alone shared t3-mca-turns all"),
+    ("sim", "--config", "sequential ideal ideal-nmc t3 t3-mca t3-mca-ag direct switch t3-switch alone shared t3-mca-turns all"),
     ("sim", "--collective", "all-reduce reduce-scatter all-gather all-to-all"),
     ("bench", "--only", "store vcpus doorbell nmc reader submit latency segments gemm copy allreduce "
      "share"),
