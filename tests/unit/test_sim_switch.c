@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Configurations of a switch: what runs in their place, what bounds them, and what they count. */
 #include "sim/iteration.h"
+#include "sim/model_file.h"
 #include "timed.h"
 #include "test.h"
 
@@ -65,4 +66,22 @@ TEST("a switch under T3 is faster than either of them alone")
 	assert_true(both < sim_figures_time(&f, SIM_T3_MCA));
 	assert_true(both < sim_figures_time(&f, SIM_SWITCH));
 	assert_true(sim_figures_time(&f, SIM_SWITCH) < sim_figures_time(&f, SIM_SEQUENTIAL));
+}
+
+TEST("a switch of a machine that was given has the rate of its link")
+{
+	struct sim_machine machine;
+	json_t *sentences = json_array();
+	char why[SIM_WHY_SIZE] = "";
+
+	sim_machine_init(&machine);
+	sim_machine_complete_switch(&machine, sentences);
+	assert_int_equal(json_array_size(sentences), 0);
+	assert_true(sim_param_set(&machine, "link_gbps", "450", why));
+	assert_true(sim_param_set(&machine, "switch_adder_gbps", "7", why));
+	sim_machine_complete_switch(&machine, sentences);
+	assert_int_equal(machine.params.switch_port_gbps, 450);
+	assert_int_equal(machine.params.switch_adder_gbps, 7);
+	assert_int_equal(json_array_size(sentences), 1);
+	json_decref(sentences);
 }

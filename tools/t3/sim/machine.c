@@ -28,6 +28,12 @@ static const struct rule {
 	{ "dma_read_ahead_kib", { "link_gbps" }, false, "the link's rate times a round trip" },
 };
 
+/* Rules of what only runs with a switch have. */
+static const struct rule switch_rules[] = {
+	{ "switch_port_gbps", { "link_gbps" }, false, "the link's rate in each direction" },
+	{ "switch_adder_gbps", { "link_gbps" }, false, "what a port brings" },
+};
+
 static bool is_given(const struct sim_machine *machine, const char *name)
 {
 	return name && t3_timed_param_get(&machine->given, t3_timed_param_find(name));
@@ -40,12 +46,12 @@ static double ratio(const struct sim_machine *machine, const char *name)
 	return (double)t3_timed_param_get(&machine->params, param) / (double)param->value;
 }
 
-void sim_machine_complete(struct sim_machine *machine, json_t *sentences)
+static void complete(struct sim_machine *machine, const struct rule *rule, size_t count,
+		     json_t *sentences)
 {
 	size_t i, k;
 
-	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		const struct rule *rule = &rules[i];
+	for (i = 0; i < count; i++, rule++) {
 		const struct t3_timed_param *param = t3_timed_param_find(rule->name);
 		double factor = 1, value;
 
@@ -67,4 +73,14 @@ void sim_machine_complete(struct sim_machine *machine, json_t *sentences)
 						rule->by[1] ? " and " : "",
 						rule->by[1] ? rule->by[1] : "", rule->why));
 	}
+}
+
+void sim_machine_complete(struct sim_machine *machine, json_t *sentences)
+{
+	complete(machine, rules, sizeof(rules) / sizeof(rules[0]), sentences);
+}
+
+void sim_machine_complete_switch(struct sim_machine *machine, json_t *sentences)
+{
+	complete(machine, switch_rules, sizeof(switch_rules) / sizeof(switch_rules[0]), sentences);
 }

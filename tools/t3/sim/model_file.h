@@ -49,6 +49,8 @@ bool sim_models_read(FILE *file, struct sim_models *models, struct sim_machine *
 bool sim_machine_read(FILE *file, struct sim_machine *machine, char *why);
 /* Derive parameters that were not given from those that were. A sentence for each is appended. */
 void sim_machine_complete(struct sim_machine *machine, json_t *sentences);
+/* The same of what only runs with a switch have. */
+void sim_machine_complete_switch(struct sim_machine *machine, json_t *sentences);
 void sim_models_free(struct sim_models *models);
 
 /* False: `why`. */

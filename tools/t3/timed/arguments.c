@@ -443,6 +443,8 @@ static int read_machine(struct timed_arguments *args)
 		return complain(EXIT_USAGE, "%s: %s", args->machine_file, why);
 	args->derived = json_array();
 	sim_machine_complete(&args->machine, args->derived);
+	if (args->configs & SIM_SWITCH_CONFIGS)
+		sim_machine_complete_switch(&args->machine, args->derived);
 	return EXIT_OK;
 }
 

@@ -289,10 +289,11 @@ void timed_print_semantics(const json_t *semantics)
 /* ------------------------------------------------------------------ warnings */
 
 /* Writes the parameters of a part that were not given, with their values. */
-static bool list_defaults(enum sim_part part, const struct sim_machine *machine, char *text,
-			  size_t size)
+static bool list_defaults(enum sim_part part, bool switched, const struct sim_machine *machine,
+			  char *text, size_t size)
 {
-	const char *const *name = sim_part_params(part);
+	static const char *const of_switch[] = { "switch_port_gbps", NULL };
+	const char *const *name = switched && part == SIM_LINK ? of_switch : sim_part_params(part);
 	size_t used = 0;
 
 	for (; *name; name++) {
@@ -335,7 +336,9 @@ void timed_warn(const struct timed_job *job, const struct sim_machine *machine, 
 						  (enum t3_timed_program)program,
 						  (enum t3_timed_phase)phase);
 			if (*warned & 1u << bound.part ||
-			    !list_defaults(bound.part, machine, defaults, sizeof(defaults)))
+			    !list_defaults(bound.part,
+					   t3_timed_switched((enum t3_timed_program)program),
+					   machine, defaults, sizeof(defaults)))
 				continue;
 			*warned |= 1u << bound.part;
 			json_array_append_new(
