@@ -648,6 +648,15 @@ def page_without_a_timeline_says_why():
     check('id="overlap"' not in text and not Page(text).scripts, "there is one")
 
 
+def page_of_a_model_has_a_switch_that_was_asked_for():
+    with tempfile.TemporaryDirectory() as folder:
+        found, text = page_of(folder, "some-experts", "--tp", 4, "--tokens", 256, "--config", "t3-mca",
+                              "--config", "switch", "--config", "t3-switch")
+    for config in ("switch", "t3-switch"):
+        check(f">{found['iteration']['configs'][config]['iteration_ps'] / 1e9:.3f}<" in text, config)
+    check(text.count("T3 through a switch") >= 3, "its name in tables and plots")
+
+
 def page_of_a_routing_has_its_load():
     with tempfile.TemporaryDirectory() as folder:
         found, text = page_of(folder, "local-experts", "--tp", 2, "--ep", 4, "--tokens", 256, "--routing",
@@ -715,6 +724,7 @@ TESTS = [hypercube_has_each_part_once, hypercube_depends_on_seed_alone, columns_
          assumptions_are_documented, sweeps_command, page_is_complete, page_has_all_sections,
          page_is_filled_or_fails, model_has_a_page, timeline_shows_most_of_the_time,
          timeline_has_the_chunks_of_the_sub_layer, page_without_a_timeline_says_why, page_of_a_routing_has_its_load,
+         page_of_a_model_has_a_switch_that_was_asked_for,
          page_without_matplotlib_is_refused,
          timeline_is_read]
 

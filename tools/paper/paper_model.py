@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 import paper_page
-from paper_figures import CONFIG_NAMES
+from paper_figures import MODEL_NAMES
 from paper_files import TIMELINE_CONFIGS, timeline_of
 
 PAPER_PARTS = ("COMPARISON", "PLOTS", "ITERATIONS", "SWEEPS", "UNCERTAINTY", "SUBLAYERS")
@@ -23,7 +23,7 @@ DTYPES = {1: "u8", 2: "f16", 4: "f32", 8: "f64"}
 TIMELINE_EVENTS = 12e6  # of all runs of a sub-layer: a timeline of more takes minutes to read
 NO_TIMELINE = ("There is no timeline: it shows a sub-layer with an all-reduce, Sequential and T3-MCA, of at most "
                f"{TIMELINE_EVENTS / 1e6:.0f} million events")
-NAMES = {"sequential": "Sequential"} | CONFIG_NAMES
+NAMES = {"sequential": "Sequential"} | MODEL_NAMES
 SEMANTICS = {"exact": "Exact", "approximated": "Approximated", "left_out": "Left out"}
 NO_PLOTS = "the page's plots need matplotlib: install python3-matplotlib"
 PS_PER_MS, PS_PER_US = 1e9, 1e6

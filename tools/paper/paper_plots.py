@@ -7,11 +7,11 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import lines, pyplot, ticker  # noqa: E402 (after the choice of a backend)
 
-from paper_figures import (CONFIG_NAMES, KINDS, PUBLISHED_VALUES, RANGED_CONFIGS,  # noqa: E402
-                           SUBLAYERS, geomean, label, memory, ratio, speedups)
+from paper_figures import (CONFIG_NAMES, KINDS, MODEL_NAMES, PUBLISHED_VALUES,  # noqa: E402
+                           RANGED_CONFIGS, SUBLAYERS, geomean, label, memory, ratio, speedups)
 
 COLOURS = {"ideal": "#999999", "ideal-nmc": "#666666", "t3": "#56b4e9", "t3-mca": "#0072b2",
-           "t3-mca-ag": "#009e73", "direct": "#cc79a7"}
+           "t3-mca-ag": "#009e73", "direct": "#cc79a7", "switch": "#e69f00", "t3-switch": "#d55e00"}
 KIND_NAMES = {"gemm_read": "GEMM reads", "gemm_write": "GEMM writes",
               "rs_read": "reduce-scatter reads", "rs_write": "reduce-scatter writes",
               "ag_read": "all-gather reads", "ag_write": "all-gather writes"}
@@ -225,14 +225,14 @@ def plot_variants(workloads, directory):
 # --- a model by its config.json ----------------------------------------------
 
 def plot_model_speedups(workloads, directory):
-    shown = [config for config in CONFIG_NAMES if any(config in work["configs"] for work in workloads)]
+    shown = [config for config in MODEL_NAMES if any(config in work["configs"] for work in workloads)]
     figure, axes = pyplot.subplots(figsize=(13, 4.8))
     bars, groups = places(workloads)
     handles = []
     for config, offset in zip(shown, offsets(len(shown))):
         have = [(x, work) for x, _, work in bars if config in work["configs"]]
         handles.append(axes.bar([x + offset for x, _ in have], speedups([work for _, work in have], config),
-                                WIDTH / len(shown), color=COLOURS[config], label=CONFIG_NAMES[config]))
+                                WIDTH / len(shown), color=COLOURS[config], label=MODEL_NAMES[config]))
     axes.axhline(1, color="black", linewidth=0.8, linestyle=(0, (4, 3)))
     name_places(axes, [(x, wrapped(name), work) for x, name, work in bars], groups, -0.28)
     axes.set_ylim(0, None)
@@ -272,7 +272,7 @@ def plot_model_parts(workloads, directory):
 
 def plot_model_iteration(iteration, directory):
     """Shares of the kinds of operators, and the time of each configuration."""
-    names = {"sequential": "Sequential"} | CONFIG_NAMES
+    names = {"sequential": "Sequential"} | MODEL_NAMES
     configs = [config for config in names if config in iteration["configs"]][::-1]
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(13, 0.34 * len(configs) + 1.6))
     kinds = [(kind, 100 * share) for kind, share in iteration["shares"].items()][::-1]
@@ -295,7 +295,7 @@ def plot_model_iteration(iteration, directory):
 def model_plots(workloads, iteration, directory):
     """{name: SVG}"""
     plots = {}
-    if any(set(work["configs"]) & set(CONFIG_NAMES) for work in workloads):
+    if any(set(work["configs"]) & set(MODEL_NAMES) for work in workloads):
         plots["model-speedup"] = plot_model_speedups(workloads, directory)
     if workloads:
         plots["model-parts"] = plot_model_parts(workloads, directory)
