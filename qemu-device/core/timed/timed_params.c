@@ -89,7 +89,7 @@ const struct t3_timed_param t3_timed_params[] = {
 	{ PARAM(switch_entries), 128, 1, 65536, 128, 128, "",
 	  "assumed: sums of request_bytes that each port holds; 32 to 512" },
 	{ PARAM(switch_adder_gbps), 150, 1, 100000, 150, 150, "GB/s",
-	  "NVSwitch 3: its 400 GFLOPS of f32 add what its 64 ports of 25 GB/s bring; 75 to 600" },
+	  "reported of NVSwitch 3: 400 GFLOPS of f32, which add what 64 ports of 25 GB/s bring; 75 to 600" },
 };
 /* clang-format on */
 
