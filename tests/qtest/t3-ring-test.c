@@ -88,7 +88,7 @@ static struct greeting greeting(void)
 	struct greeting hello = {
 		.head = { .type = HELLO, .length = sizeof(hello) - sizeof(hello.head) },
 		.magic = "T3 NODE",
-		.version = 1,
+		.version = 2,
 		.topology = T3_TOPOLOGY_RING,
 		.ranks = 2,
 		.nodes = 2,
