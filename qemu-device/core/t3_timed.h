@@ -248,7 +248,7 @@ struct t3_timed_use {
 void t3_timed_phase_use(const struct t3_timed *sim, uint32_t device, enum t3_timed_phase phase,
 			struct t3_timed_use *use);
 
-/* What a device sends to the switch, and what the switch's port to the device did. */
+/* Counts of what a device sends to the switch, and of the switch's port to the device. */
 struct t3_timed_switch_counters {
 	uint64_t update_bytes, multicast_bytes; /* that the device sent */
 	uint64_t updates;			/* that came for the device's chunk */

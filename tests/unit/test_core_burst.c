@@ -135,12 +135,7 @@ TEST_WITH("what is refused of a burst is what would be refused alone", NULL, see
 		struct t3_fault_record record[2][2];
 		uint32_t alone, rank;
 
-		if (seed % 2)
-			pair.poison =
-				(1 + host_below(&random, BURST_BYTES / T3_POISON_GRANULE - 1)) *
-				T3_POISON_GRANULE;
-		else
-			burst_shrink(&random, &pair);
+		burst_spoil(&random, seed % 2, &pair);
 		for (alone = 0; alone < 2; alone++) {
 			host[alone] = burst_host(&pair, alone);
 			host_drain(host[alone]);

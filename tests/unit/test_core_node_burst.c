@@ -98,12 +98,7 @@ TEST_WITH("another node refuses of a burst what it would refuse alone", NULL, se
 		struct t3_fault_record record[2][2];
 		uint32_t alone, rank;
 
-		if (seed % 2)
-			pair.poison =
-				(1 + host_below(&random, BURST_BYTES / T3_POISON_GRANULE - 1)) *
-				T3_POISON_GRANULE;
-		else
-			burst_shrink(&random, &pair);
+		burst_spoil(&random, seed % 2, &pair);
 		for (alone = 0; alone < 2; alone++) {
 			struct host *host = burst_host(&pair, alone);
 			struct t3_link_info info;

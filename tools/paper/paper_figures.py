@@ -7,7 +7,7 @@ KINDS = ["gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write"
 CONFIG_NAMES = {"ideal": "Ideal overlap", "ideal-nmc": "Ideal, RS+NMC", "t3": "T3",
                 "t3-mca": "T3-MCA", "t3-mca-ag": "T3-MCA, chained AG", "direct": "direct RS"}
 CONFIGS = list(CONFIG_NAMES)
-# Those of a model's page, where they run when they are asked for.
+# Configurations of a model's page, where they run when they are asked for.
 MODEL_NAMES = CONFIG_NAMES | {"switch": "switch", "t3-switch": "T3 through a switch"}
 # Those that the published figures are made of; a draw runs no others.
 NEEDED_CONFIGS = ["sequential", "ideal", "ideal-nmc", "t3", "t3-mca"]

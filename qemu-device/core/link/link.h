@@ -217,9 +217,10 @@ void t3_link_lost(struct t3_link *link, const uint32_t *generation);
 bool t3_link_make_room(struct t3_link *link, uint32_t slots);
 /*
  * For remote links. The first marks one before its first use: the source, or the target, is here. A
- * response to so many packets came. A tick of real time passed: after T3_LINK_TICKS without a response the sender repeats
- * its packets. Before that it waits, between two responses, for up to `may_stand` ticks of a node that
- * stands still. The connection ended: all packets under way are lost.
+ * response to so many packets came. A tick of real time passed: after T3_LINK_TICKS without a
+ * response the sender repeats its packets. Before that it waits, between two responses, for up to
+ * `may_stand` ticks of a node that stands still. The connection ended: all packets under way are
+ * lost.
  */
 void t3_link_set_remote(struct t3_link *link, const struct t3_remote_ops *remote, bool source);
 void t3_link_response(struct t3_link *link, uint32_t incarnation, uint32_t sequence,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Triggered DMA: reads complete blocks and sends them to the next device, or to all by a switch.
- * SPEC.md section 8.1. At the next device the chunk has the next position. Reads run ahead of the link by a bounded number of
- * pieces.
+ * SPEC.md section 8.1. At the next device the chunk has the next position. Reads run ahead of the
+ * link by a bounded number of pieces.
  */
 #include <stdlib.h>
 

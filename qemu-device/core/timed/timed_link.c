@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The links: each device has one egress port for all peers of its node, or to their switch, and
- * another one to the next node. SPEC.md section 8.1. Messages leave in order and arrive after the latency. A message
- * that arrives goes to memory.
+ * another one to the next node. SPEC.md section 8.1. Messages leave in order and arrive after the
+ * latency. A message that arrives goes to memory.
  */
 #include <stdlib.h>
 

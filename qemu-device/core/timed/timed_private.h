@@ -567,7 +567,7 @@ uint32_t timed_routed_stores(const struct timed_device *d);
 
 /* -------------------------------------------------------------------- switch */
 
-/* What the switch knows of a piece of the device's chunk, and the device's unit of it. */
+/* A piece of the device's chunk, as the switch and the device's unit know it. */
 struct timed_switched_piece {
 	uint16_t came;	/* updates */
 	uint16_t sent;	/* messages to the device, which has to add them */

@@ -200,7 +200,7 @@ void burst_expect_untouched(struct host *host, uint32_t from)
 		assert_int_equal(host_buffer(&host->dev[1], 0)[i], 0);
 }
 
-void burst_shrink(uint64_t *random, struct burst_pair *pair)
+static void shrink(uint64_t *random, struct burst_pair *pair)
 {
 	if (pair->rows > 1 && host_below(random, 2))
 		pair->to_rows = 1 + host_below(random, pair->rows - 1);
@@ -211,4 +211,14 @@ void burst_shrink(uint64_t *random, struct burst_pair *pair)
 	if (pair->tile_rows > pair->to_rows)
 		pair->tile_rows = pair->to_rows;
 	pair->updates = 1 + host_below(random, 2);
+}
+
+void burst_spoil(uint64_t *random, bool poison, struct burst_pair *pair)
+{
+	if (!poison) {
+		shrink(random, pair);
+		return;
+	}
+	pair->poison =
+		(1 + host_below(random, BURST_BYTES / T3_POISON_GRANULE - 1)) * T3_POISON_GRANULE;
 }

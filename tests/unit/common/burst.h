@@ -31,14 +31,17 @@ struct burst_pair burst_of_rows(uint32_t bytes, uint32_t tile, uint32_t tile_row
 struct burst_pair burst_shape(uint32_t number);
 /* A random pair, half of which have the same tiles on both ranks. */
 struct burst_pair burst_draw(uint64_t *random);
-/* Rows of rank 1 are too few, or too short. The counts of its tiles need not say so. */
-void burst_shrink(uint64_t *random, struct burst_pair *pair);
+/*
+ * Some of rank 0's packets are refused: rank 1's memory has poison, or its rows are too few or too
+ * short, which the counts of its tiles need not say.
+ */
+void burst_spoil(uint64_t *random, bool poison, struct burst_pair *pair);
 
 /* Rank 0's space 0 is armed, and has all that it will send. Nothing has been sent. */
 struct host *burst_host(const struct burst_pair *pair, bool alone);
 struct t3_fabric *burst_fabric(struct host *host);
 struct t3_link *burst_link(struct host *host);
-/* What rank 0 sends: small integers, whose sums are exact. */
+/* Rank 0's data: small integers, whose sums are exact. */
 void burst_fill(uint8_t *to);
 
 /* Both hosts have the same memories and counters. */

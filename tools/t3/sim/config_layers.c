@@ -11,7 +11,7 @@
 
 /* ------------------------------------------------------------------- windows */
 
-/* What layer_types may list. A chunk is a window whose place is another one. */
+/* The names that layer_types may list. A chunk is a window whose place is another one. */
 static const struct {
 	const char *name;
 	bool sliding, chunked;
@@ -141,30 +141,16 @@ static void read_windows(struct config_reader *r)
 
 /* ------------------------------------------------------------------- experts */
 
-/* The layers that mlp_only_layers lists have no experts. */
-static void read_dense_layers(struct config_reader *r)
+/* Layers that a list names have experts, or none. False: the file has no such list. */
+static bool read_listed_layers(struct config_reader *r, const char *name, bool experts)
 {
-	const json_t *list = config_field(r, "mlp_only_layers"), *one;
+	const json_t *list = config_field(r, name), *one;
 	size_t i;
 
 	if (list && !json_is_array(list))
-		config_refuse_value(r, "mlp_only_layers", list, "a list of layers");
-	json_array_foreach(list, i,
-			   one) if (config_in_range(r, "mlp_only_layers", one, 0, r->t->layers - 1))
-		r->experts[json_integer_value(one)] = false;
-}
-
-/* Only the layers that moe_layers lists have experts. False: the file has no such list. */
-static bool read_expert_layers(struct config_reader *r)
-{
-	const json_t *list = config_field(r, "moe_layers"), *one;
-	size_t i;
-
-	if (list && !json_is_array(list))
-		config_refuse_value(r, "moe_layers", list, "a list of layers");
-	json_array_foreach(list, i,
-			   one) if (config_in_range(r, "moe_layers", one, 0, r->t->layers - 1))
-		r->experts[json_integer_value(one)] = r->t->experts != 0;
+		config_refuse_value(r, name, list, "a list of layers");
+	json_array_foreach(list, i, one) if (config_in_range(r, name, one, 0, r->t->layers - 1))
+		r->experts[json_integer_value(one)] = experts;
 	return list;
 }
 
@@ -214,12 +200,12 @@ static void find_experts(struct config_reader *r)
 			      1, CONFIG_MAX_LAYERS);
 	uint64_t last = last_expert_layer(r), i;
 
-	if (!read_expert_layers(r))
+	if (!read_listed_layers(r, "moe_layers", r->t->experts != 0))
 		for (i = 0; i < r->t->layers; i++)
 			r->experts[i] = r->t->experts && i >= first && i <= last &&
 					(!step || (i + 1) % step == 0);
 	read_frequency(r);
-	read_dense_layers(r);
+	read_listed_layers(r, "mlp_only_layers", false);
 }
 
 /* --------------------------------------------------------------------- kinds */

@@ -285,9 +285,11 @@ const char *sim_part_name(enum sim_part part)
 	return parts[part].name;
 }
 
-const char *const *sim_part_params(enum sim_part part)
+const char *const *sim_part_params(enum sim_part part, bool switched)
 {
-	return parts[part].params;
+	static const char *const port[] = { "switch_port_gbps", NULL };
+
+	return switched && part == SIM_LINK ? port : parts[part].params;
 }
 
 struct sim_bound sim_figures_bound(const struct sim_figures *figures,

@@ -30,7 +30,7 @@ enum sim_config {
 
 /* Configurations that run unless others are asked for. */
 #define SIM_USUAL_CONFIGS ((1u << SIM_SWITCH) - 1)
-/* Those of a switch, which no device has. */
+/* Configurations of a switch, which no device has. */
 #define SIM_SWITCH_CONFIGS (1u << SIM_SWITCH | 1u << SIM_T3_SWITCH)
 
 /*
@@ -106,7 +106,7 @@ struct sim_bound {
 
 const char *sim_part_name(enum sim_part part);
 /* The parameters that say how fast the part is; the last one is NULL. SIM_LATENCY has none. */
-const char *const *sim_part_params(enum sim_part part);
+const char *const *sim_part_params(enum sim_part part, bool switched);
 /* The program has run, with that phase. */
 struct sim_bound sim_figures_bound(const struct sim_figures *figures,
 				   const struct t3_timed_params *params,

@@ -185,7 +185,7 @@ static void print_phases(const struct timed_job *job, enum t3_timed_program prog
 	printf("\n");
 }
 
-/* What the switch did for each device: how few entries it held, and what found none. */
+/* Prints how few entries the switch held for each device, and how many updates found none. */
 static void print_switch(const struct timed_job *job, enum t3_timed_program program)
 {
 	const struct t3_timed_switch_counters *c = &job->figures.switched[program];
@@ -292,8 +292,7 @@ void timed_print_semantics(const json_t *semantics)
 static bool list_defaults(enum sim_part part, bool switched, const struct sim_machine *machine,
 			  char *text, size_t size)
 {
-	static const char *const of_switch[] = { "switch_port_gbps", NULL };
-	const char *const *name = switched && part == SIM_LINK ? of_switch : sim_part_params(part);
+	const char *const *name = sim_part_params(part, switched);
 	size_t used = 0;
 
 	for (; *name; name++) {
