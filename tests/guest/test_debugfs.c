@@ -222,7 +222,6 @@ TEST("only the first 16 of many tiles are listed")
 /* Waits for a target that has not armed. It gives up when the link loses all packets. */
 TEST("a dead link is shown with the space that waits for it")
 {
-	struct t3_cmd_inject down = { .kind = T3_INJECT_LINK_DOWN, .rank = 0, .peer = 1 };
 	struct drm_t3_segment_map segment;
 	struct raw source, target;
 
@@ -238,7 +237,7 @@ TEST("a dead link is shown with the space that waits for it")
 	raw_arm(&target, 1);
 	CHECK_EQ(raw_wait(&source, DRM_T3_WAIT_ARMED, 1, 0, after_ms(WAIT_MS)), 0);
 	debugfs_expect(debugfs_read(0, "links"), "link=1 state=UP unanswered=0 retries=0 *");
-	inject(0, &down);
+	inject(0, "link-down peer=1");
 	debugfs_expect(debugfs_read(0, "links"),
 		       "link=1 state=DOWN unanswered=0 retries=0 waiting_segments=0 "
 		       "waiting_control=0 packets=* incarnation=*");
@@ -250,8 +249,7 @@ TEST("a dead link is shown with the space that waits for it")
 	debugfs_expect(debugfs_read(0, "spaces"), "fault kind=9 * epoch=1 src_rank=1");
 	raw_close(&source);
 	raw_close(&target);
-	down.kind = T3_INJECT_LINK_UP;
-	inject(0, &down);
+	inject(0, "link-up peer=1");
 	debugfs_expect(debugfs_read(0, "links"), "link=1 state=UP *");
 }
 
@@ -392,18 +390,16 @@ TEST("recoveries are not counted as timeouts")
 {
 	uint64_t queue = debugfs_number(0, "resets", "queue");
 	uint64_t timeouts = debugfs_number(0, "resets", "timeouts");
-	struct t3_cmd_inject poison = { .kind = T3_INJECT_POISON };
 	struct drm_t3_device_info info;
 	struct user u;
 
 	user_open(&u, 0);
 	device_info(u.fd, &info);
-	poison.value = info.memory_size;
-	inject(0, &poison);
+	inject(0, "poison address=0 value=%llu", info.memory_size);
 	user_submit(&u);
 	CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);
 	CHECK_EQ(sync_status(u.fd, u.sync), -EIO);
-	inject(0, &(struct t3_cmd_inject){ .kind = T3_INJECT_UNPOISON });
+	inject(0, "unpoison");
 	CHECK_EQ(debugfs_number(0, "resets", "queue"), queue + 1);
 	CHECK_EQ(debugfs_number(0, "resets", "timeouts"), timeouts);
 	user_close(&u);

@@ -62,13 +62,6 @@ static void check_told(struct watched *w, uint32_t kind)
 	CHECK(w->raw.events->faults >= 1);
 }
 
-static void inject_link(enum t3_inject_kind kind)
-{
-	struct t3_cmd_inject cmd = { .kind = kind, .rank = 0, .peer = 1 };
-
-	inject(0, &cmd);
-}
-
 /* The sender is told; a space beside it on the same device goes on, and so does the link. */
 TEST("a lost link is told to the sender, and others go on")
 {
@@ -86,12 +79,12 @@ TEST("a lost link is told to the sender, and others go on")
 	raw_arm(&target, 1);
 	raw_arm(&source.raw, 1);
 	CHECK_EQ(raw_wait(&source.raw, DRM_T3_WAIT_ARMED, 1, 0, after_ms(WAIT_MS)), 0);
-	inject_link(T3_INJECT_LINK_DOWN);
+	inject(0, "link-down peer=1");
 	raw_fill(&source.raw, 0, RAW_SEGMENT_BYTES, 3);
 	check_told(&source, DRM_T3_FAULT_LINK);
 	CHECK_EQ(source.raw.events->fault.src_rank, 1);
 	raw_run_epoch(&beside, 1);
-	inject_link(T3_INJECT_LINK_UP);
+	inject(0, "link-up peer=1");
 	CHECK_EQ(space_reset(source.raw.fd, source.raw.space), 0);
 	CHECK_EQ(space_reset(target.fd, target.space), 0);
 	CHECK_EQ(raw_unmap_segment(&source.raw, 0), -ENOENT); /* it has used the import */
@@ -104,16 +97,6 @@ TEST("a lost link is told to the sender, and others go on")
 	watched_close(&source);
 	raw_close(&target);
 	raw_close(&beside);
-}
-
-static void inject_poison(bool poisoned, uint64_t bytes)
-{
-	struct t3_cmd_inject cmd = {
-		.kind = poisoned ? T3_INJECT_POISON : T3_INJECT_UNPOISON,
-		.value = poisoned ? bytes : 0,
-	};
-
-	inject(0, &cmd);
 }
 
 /* Who uses it is told, and works again in good memory; another device does not notice. */
@@ -129,11 +112,11 @@ TEST("poison is told to its user alone")
 	map_local(&elsewhere);
 	raw_arm(&w.raw, 1);
 	device_info(w.raw.fd, &info);
-	inject_poison(true, info.memory_size);
+	inject(0, "poison address=0 value=%llu", info.memory_size);
 	raw_fill(&w.raw, 0, 8, 3);
 	check_told(&w, DRM_T3_FAULT_POISON);
 	raw_run_epoch(&elsewhere, 1);
-	inject_poison(false, 0);
+	inject(0, "unpoison");
 	CHECK_EQ(space_reset(w.raw.fd, w.raw.space), 0);
 	raw_run_epoch(&w.raw, 1);
 	watched_close(&w);
@@ -158,14 +141,14 @@ TEST("poison at the target is told to both ends")
 	raw_arm(&source.raw, 1);
 	CHECK_EQ(raw_wait(&source.raw, DRM_T3_WAIT_ARMED, 1, 0, after_ms(WAIT_MS)), 0);
 	device_info(target.raw.fd, &info);
-	inject_poison(true, info.memory_size);
+	inject(0, "poison address=0 value=%llu", info.memory_size);
 	raw_fill(&source.raw, 0, RAW_SEGMENT_BYTES, 3);
 	check_told(&target, DRM_T3_FAULT_POISON);
 	CHECK_EQ(target.raw.events->fault.src_rank, 1);
 	CHECK_EQ(raw_wait_fault(&source.raw, 1, &fault), -EIO);
 	CHECK(fault.kind == DRM_T3_FAULT_PEER_DEAD ||
 	      (fault.kind == DRM_T3_FAULT_REJECTED && fault.detail == DRM_T3_NAK_POISON));
-	inject_poison(false, 0);
+	inject(0, "unpoison");
 	watched_close(&source);
 	watched_close(&target);
 }

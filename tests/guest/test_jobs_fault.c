@@ -334,9 +334,7 @@ TEST("a queue has a largest number of jobs")
 
 static void fail_dma(uint32_t nth, uint32_t count)
 {
-	struct t3_cmd_inject cmd = { .kind = T3_INJECT_FAIL_DMA, .nth = nth, .count = count };
-
-	inject(0, &cmd);
+	inject(0, "fail-dma nth=%u count=%u", nth, count);
 }
 
 /* One of three commands fails, in a job between two others in the same ring. */
@@ -406,24 +404,20 @@ TEST("a job whose completion fails is not run again")
 /* Poison fails one job after the other. The queue goes on, and later jobs succeed. */
 TEST("poison fails one job after the other, and later ones succeed")
 {
-	struct t3_cmd_inject cmd = { .kind = T3_INJECT_POISON };
 	struct drm_t3_device_info info;
 	struct user u;
 	uint32_t i;
 
 	user_open(&u, 0);
 	device_info(u.fd, &info);
-	cmd.value = info.memory_size;
-	inject(0, &cmd);
+	inject(0, "poison address=0 value=%llu", info.memory_size);
 	for (i = 0; i < 4; i++)
 		start_part(&u, i);
 	CHECK_EQ(sync_wait(u.fd, u.syncs[3], 0, WAIT_MS), 0);
 	for (i = 0; i < 4; i++)
 		CHECK_EQ(sync_status(u.fd, u.syncs[i]), -EIO);
 	operand_check(&u.a);
-	cmd.kind = T3_INJECT_UNPOISON;
-	cmd.value = 0;
-	inject(0, &cmd);
+	inject(0, "unpoison");
 	start_part(&u, 1);
 	CHECK_EQ(sync_wait(u.fd, u.syncs[1], 0, WAIT_MS), 0);
 	CHECK_EQ(sync_status(u.fd, u.syncs[1]), 1);
@@ -464,13 +458,12 @@ TEST("a job that hangs is aborted, and the others run")
 
 TEST("a lost interrupt delays a job, and does not fail it")
 {
-	struct t3_cmd_inject cmd = { .kind = T3_INJECT_LOSE_IRQ, .nth = 1, .count = 1 };
 	unsigned int poll = parameter_set("poll_ms", 0);
 	struct user u;
 
 	set_timeout(8 * TIMEOUT_MS); /* its time is looked at 8 times */
 	user_open(&u, 0);
-	inject(0, &cmd);
+	inject(0, "lose-irq");
 	start_part(&u, 0);
 	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, TIMEOUT_MS / 2), -ETIME);
 	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, WAIT_MS), 0);

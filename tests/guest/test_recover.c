@@ -375,11 +375,10 @@ SLOW_TEST("clients survive resets under load")
 
 static void lose_interrupts(uint32_t count)
 {
-	struct t3_cmd_inject cmd = { .kind = T3_INJECT_LOSE_IRQ, .nth = 1, .count = count };
-
-	if (!count)
-		cmd.nth = 0;
-	inject(0, &cmd);
+	if (count)
+		inject(0, "lose-irq count=%u", count);
+	else
+		inject(0, "lose-irq nth=0");
 }
 
 /* All interrupts are lost. Spaces and jobs go on by the watchdog alone, which was off before. */
@@ -419,13 +418,12 @@ TEST("spaces and jobs go on without any interrupt")
  */
 TEST("an event area out of reach is an error of its owner alone")
 {
-	struct t3_cmd_inject cmd = { .kind = T3_INJECT_FAIL_DMA, .nth = 1, .count = 1 };
 	struct drm_t3_fault fault;
 	struct waiter w, other;
 
 	waiter_open(&w);
 	waiter_open(&other);
-	inject(0, &cmd);
+	inject(0, "fail-dma");
 	raw_arm(&w.raw, 1);
 	CHECK_EQ(raw_wait_fault(&w.raw, 1, &fault), -EIO);
 	CHECK_EQ(fault.kind, DRM_T3_FAULT_HOST_DMA);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/sync_file.h>
+#include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include "debugfs.h"
 #include "job.h"
 #include "queue.h"
 #include "raw.h"
@@ -301,44 +302,20 @@ void model_run(const union drm_t3_any_command *command, struct operand *dst,
 	}
 }
 
-static volatile uint32_t *map_registers(uint32_t rank)
+void inject(uint32_t rank, const char *format, ...)
 {
-	char path[128];
-	void *regs;
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/class/accel/%s/device/resource0",
-		 strrchr(guest_node(rank), '/') + 1);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	CHECK(fd >= 0);
-	regs = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	CHECK(regs != MAP_FAILED);
-	close(fd);
-	return regs;
-}
-
-void inject(uint32_t rank, const struct t3_cmd_inject *cmd)
-{
-	volatile uint32_t *regs = map_registers(rank);
-	const uint32_t *words = (const uint32_t *)cmd;
-	size_t i;
+	char text[128];
+	va_list args;
 
 	/* A queue that an earlier test has closed may still exist for a moment. */
 	nap_ms(QUIET_MS * guest_slowness());
-	for (i = 0; i < sizeof(*cmd) / 4; i++)
-		regs[T3_REG_MAILBOX / 4 + i] = words[i];
-	regs[T3_REG_ADMIN_COMMAND / 4] = T3_CMD_INJECT;
-	CHECK_EQ(regs[T3_REG_ADMIN_STATUS / 4], T3_ADMIN_OK);
-	munmap((void *)(uintptr_t)regs, PAGE);
+	va_start(args, format);
+	CHECK(vsnprintf(text, sizeof(text), format, args) < (int)sizeof(text));
+	va_end(args);
+	CHECK_EQ(debugfs_write(rank, "inject", text), 0);
 }
 
 void inject_hang(uint32_t rank, uint32_t hw_queue, bool hang)
 {
-	struct t3_cmd_inject cmd = {
-		.kind = hang ? T3_INJECT_HANG_QUEUE : T3_INJECT_UNHANG_QUEUE,
-		.rank = rank,
-		.peer = hw_queue,
-	};
-
-	inject(rank, &cmd);
+	inject(rank, "%s queue=%u", hang ? "hang-queue" : "unhang-queue", hw_queue);
 }

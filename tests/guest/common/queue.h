@@ -72,10 +72,10 @@ void model_run(const union drm_t3_any_command *command, struct operand *dst,
 	       const struct operand *src);
 
 /*
- * Inject faults into a rank's device by its mailbox, while the driver is idle. The VM needs
- * guest-inject=on and iomem=relaxed.
+ * Inject faults into a rank's device, in the words of SPEC.md 12.2, by the driver: the mailbox has
+ * one user at a time. The VM needs guest-inject=on.
  */
-void inject(uint32_t rank, const struct t3_cmd_inject *cmd);
+__attribute__((format(printf, 2, 3))) void inject(uint32_t rank, const char *format, ...);
 void inject_hang(uint32_t rank, uint32_t hw_queue, bool hang);
 
 #endif /* T3_GUEST_QUEUE_H */
