@@ -52,7 +52,7 @@ def collectives_survive_lost_and_changed_packets():
     first, last = f"$((T3_NODE * {EACH}))", f"$((T3_NODE * {EACH} + {EACH - 1}))"
     collectives("wide-loss", "--device-opts", "guest-inject=on", first=(
         f't3 inject "link-random rank={last} peer=$((({last} + 1) % {RANKS})) nth=20 seed=1; '
-        f'link-random rank={first} peer=$(({first} + 1)) nth=20 seed=2"'))
+        f'link-random rank={first} peer=$((({first} + 1) % {RANKS})) nth=20 seed=2"'))
 
 
 def a_gemm_has_the_bits_and_counts_of_one_vm():
