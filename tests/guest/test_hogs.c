@@ -404,7 +404,7 @@ TEST_WITH("an honest client has right results and its share among hogs", guest_b
 	for (hog = 0; hog < HOGS; hog++)
 		kill_hog(hog);
 	send_u32(scene.honest.sock, 0);
-	CHECK_EQ(child_end(&scene.honest, wait_ms()), 0);
+	CHECK_EQ(child_end(&scene.honest, WAIT_MS), 0);
 	scene.honest.pid = 0;
 	await_all_gone();
 	check_nothing_held();

@@ -252,10 +252,10 @@ static void honest_beside(uint32_t users, const struct kind *first, const struct
 	}
 	CHECK(meminfo_kib("MemAvailable") > meminfo_kib("MemTotal") / 4);
 	child_start(&honest, honest_body, NULL);
-	CHECK_EQ(child_end(&honest, wait_ms()), 0);
+	CHECK_EQ(child_end(&honest, WAIT_MS), 0);
 	for (i = 0; i < users; i++) {
 		send_u32(children[i].sock, 1);
-		CHECK_EQ(child_end(&children[i], wait_ms()), 0);
+		CHECK_EQ(child_end(&children[i], WAIT_MS), 0);
 	}
 	module_await_unused();
 }
@@ -293,7 +293,7 @@ TEST("the privileged may have all")
 	struct child child;
 
 	child_start(&child, privileged_body, NULL);
-	CHECK_EQ(child_end(&child, wait_ms()), 0);
+	CHECK_EQ(child_end(&child, WAIT_MS), 0);
 	debugfs_await_no_queue(0);
 }
 
@@ -318,7 +318,7 @@ TEST("the privileged alone have queues of a priority")
 
 	guest_node(0);
 	child_start(&child, priority_body, NULL);
-	CHECK_EQ(child_end(&child, wait_ms()), 0);
+	CHECK_EQ(child_end(&child, WAIT_MS), 0);
 }
 
 /* ---------------------------------------------------------------- whose a file is */
@@ -373,9 +373,9 @@ TEST("a file counts for the user who opened it")
 	close(fd);
 	CHECK_EQ(receive_u32(receiver.sock), 1);
 	send_u32(opener.sock, 1);
-	CHECK_EQ(child_end(&opener, wait_ms()), 0);
+	CHECK_EQ(child_end(&opener, WAIT_MS), 0);
 	send_u32(receiver.sock, 1);
-	CHECK_EQ(child_end(&receiver, wait_ms()), 0);
+	CHECK_EQ(child_end(&receiver, WAIT_MS), 0);
 	debugfs_await_no_queue(0);
 }
 
@@ -425,7 +425,7 @@ TEST("users of a namespace count as its owner")
 	send_u32(child.sock, 1);
 	CHECK_EQ(receive_u32(child.sock), HALF);
 	send_u32(child.sock, 1);
-	CHECK_EQ(child_end(&child, wait_ms()), 0);
+	CHECK_EQ(child_end(&child, WAIT_MS), 0);
 	debugfs_await_no_queue(0);
 }
 
@@ -468,7 +468,7 @@ TEST("host memory is limited by its memory cgroup")
 	snprintf(limit, sizeof(limit), "%u", CGROUP_MIB * MIB);
 	write_text(path, limit);
 	child_start(&child, cgroup_body, NULL);
-	CHECK_EQ(child_end(&child, wait_ms()), 0);
+	CHECK_EQ(child_end(&child, WAIT_MS), 0);
 	snprintf(path, sizeof(path), "%s/t3", cgroup_root);
 	CHECK_EQ(rmdir(path), 0);
 	CHECK_EQ(umount(cgroup_root), 0);
@@ -560,7 +560,7 @@ static void check_dead(bool killed)
 	else
 		send_u32(dead.sock, 1);
 	if (!killed)
-		CHECK_EQ(child_end(&dead, wait_ms()), 0);
+		CHECK_EQ(child_end(&dead, WAIT_MS), 0);
 	deadline = after_ms(wait_ms());
 	while (debugfs_count(debugfs_read(0, "queues"), "queue=*")) {
 		CHECK(now_ns() < deadline);
@@ -568,7 +568,7 @@ static void check_dead(bool killed)
 	}
 	CHECK_EQ(sync_file_status(file), -ECANCELED);
 	child_start(&honest, honest_body, NULL);
-	CHECK_EQ(child_end(&honest, wait_ms()), 0);
+	CHECK_EQ(child_end(&honest, WAIT_MS), 0);
 	close(file);
 	module_await_unused();
 	CHECK_EQ(module_unload(), 0);
@@ -655,11 +655,11 @@ TEST("a user's queued time is bounded")
 	send_u32(child.sock, 1);
 	CHECK_EQ(receive_u32(child.sock), 1);
 	child_start(&honest, honest_body, NULL);
-	CHECK_EQ(child_end(&honest, wait_ms()), 0);
+	CHECK_EQ(child_end(&honest, WAIT_MS), 0);
 	parameter_set("user_queued_ms", 1);
 	inject_hang(0, 0, false);
 	send_u32(child.sock, 1);
-	CHECK_EQ(child_end(&child, wait_ms()), 0);
+	CHECK_EQ(child_end(&child, WAIT_MS), 0);
 	parameter_set("user_queued_ms", before);
 }
 

@@ -49,7 +49,7 @@ static int reap(struct child *child, int flags, int *status)
 
 int child_end(struct child *child, int ms)
 {
-	int64_t deadline = after_ms(ms);
+	int64_t deadline = after_ms((int64_t)ms * guest_slowness());
 	int status, ret;
 
 	do {

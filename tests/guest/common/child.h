@@ -15,7 +15,8 @@ struct child {
 /* Run body() in a new process. The process ends with status 0 when body() returns. */
 void child_start(struct child *child, void (*body)(int sock, void *arg), void *arg);
 /*
- * Wait for its end, at most ms. Returns its exit status, 128 + signal, or -ETIMEDOUT after a kill.
+ * Wait for its end, at most ms, times guest_slowness(). Returns its exit status, 128 + signal, or
+ * -ETIMEDOUT after a kill.
  */
 int child_end(struct child *child, int ms);
 /* SIGKILL, and wait. */

@@ -402,5 +402,5 @@ void load_start(struct child *child, enum load load)
 int load_end(struct child *child, enum fate fate)
 {
 	send_u32(child->sock, fate);
-	return child_end(child, 3 * limit_ms());
+	return child_end(child, 3 * LIMIT_MS);
 }

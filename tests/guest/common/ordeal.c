@@ -72,7 +72,7 @@ void ordeal_run(void (*body)(int sock, void *arg), void *arg)
 	int status;
 
 	child_start(&child, begin, &start);
-	status = child_end(&child, ORDEAL_MS);
+	status = child_end(&child, ORDEAL_LIMIT_MS);
 	if (ordeal.faults && status == 128 + SIGBUS)
 		printf("# error: SIGBUS: the device was lost\n");
 	else if (!ordeal.faults || status != TOLD)

@@ -11,7 +11,9 @@
 #include "guest.h"
 #include "t3.h"
 
-#define ORDEAL_MS (240000 * (int)guest_slowness()) /* a busy host gives a soak little time */
+/* A busy host gives a soak little time. */
+#define ORDEAL_LIMIT_MS 240000
+#define ORDEAL_MS	(ORDEAL_LIMIT_MS * (int)guest_slowness())
 
 struct ordeal {
 	uint64_t seed;
