@@ -51,12 +51,12 @@ def test_the_variables_of_launchers(given, made):
     assert "MASTER_PORT" in made or int(found["MASTER_PORT"]) in launcher.PORTS
 
 
-def test_what_is_set_stays_and_without_a_launcher_nothing_is_set():
+def test_what_is_set_stays_and_without_a_launcher_no_rank_is_set():
     for given in ({}, {"RANK": "1"}, {"RANK": "1", "T3_RANK": "2", "T3_RANKS": "4"},
-                  {"T3_RANK": "2"}):
+                  {"T3_RANK": "2"}, {"USE_LIBUV": "1"}):
         found = dict(given)
         launcher.complete(found)
-        assert found == given
+        assert found == {"USE_LIBUV": "0", **given}
 
 
 def test_widening_is_asked_for_by_the_environment():

@@ -3,6 +3,9 @@
 
 torch's ``env://`` reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. `t3 launch`, mpirun and srun
 set variables of their own. What torch needs and nobody has set is taken from those.
+
+From torch 2.4 on the store at which ranks meet is libuv's. Debian's torch is built without, and ends
+every start by ``env://`` in an error. The older store is in all torches, and USE_LIBUV=0 takes it.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ PORTS = range(20000, 32000)  # below those that kernels give to clients
 
 
 def complete(environment: MutableMapping[str, str]) -> None:
-    """Set what torch needs and is not set, if a launcher has started this process."""
+    """Set what torch needs and is not set: of the ranks, if a launcher has started this process."""
+    environment.setdefault("USE_LIBUV", "0")
     launcher = next((one for one in LAUNCHERS if environment.get(one.rank)
                      and environment.get(one.ranks)), None)
     if launcher is None or environment.get("RANK"):
