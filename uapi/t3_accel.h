@@ -222,11 +222,13 @@ struct drm_t3_query {
  * @DRM_T3_TOPOLOGY_NONE: there is no fabric
  * @DRM_T3_TOPOLOGY_RING: each to the next and the one before
  * @DRM_T3_TOPOLOGY_FULL: each to each
+ * @DRM_T3_TOPOLOGY_SWITCH: each to each, and to a switch with groups
  */
 enum drm_t3_topology {
 	DRM_T3_TOPOLOGY_NONE = 0,
 	DRM_T3_TOPOLOGY_RING = 1,
 	DRM_T3_TOPOLOGY_FULL = 2,
+	DRM_T3_TOPOLOGY_SWITCH = 3,
 };
 
 /* Capabilities of the hardware: do not use one whose bit is not set. */

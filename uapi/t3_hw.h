@@ -84,6 +84,10 @@
 #define T3_MAX_VECTORS	  4u /* MSI-X */
 #define T3_PACKET_PAYLOAD 1024u /* bytes of an UPDATE at most */
 #define T3_INJECT_TEXT	  248u /* bytes of an INJECT_TEXT, the zero at its end included */
+#define T3_SWITCH_RANK	  32u /* the switch in packets, routes and imports; no bit of a rank mask */
+#define T3_GROUP_MEMBERS  32u /* of a group */
+#define T3_PORT_GROUPS	  32u /* that a device may have at a time */
+#define T3_PORT_ENTRIES	  16384u /* reduction entries of a port at most; property switch-entries */
 
 /* --------------------------------------------------- BAR0: register offsets */
 
@@ -162,7 +166,8 @@ enum { T3_CAP_LIST(T3_MASK, T3_CAP_) };
 #define T3_TOPOLOGY_LIST(X, p) \
 	X(p, NONE, 0, "none") /* a device without a fabric */ \
 	X(p, RING, 1, "ring") /* rank r reaches r - 1 and r + 1 (mod ranks) */ \
-	X(p, FULL, 2, "full") /* every rank reaches every other */
+	X(p, FULL, 2, "full") /* every rank reaches every other */ \
+	X(p, SWITCH, 3, "switch") /* full, and a switch with groups: section 17 */
 
 enum t3_topology { T3_TOPOLOGY_LIST(T3_ENUMERATOR, T3_TOPOLOGY_) };
 
@@ -419,7 +424,12 @@ struct t3_event_area {
 	X(p, KEY_SET, 23)       /* struct t3_cmd_key_set; with T3_CAP_KEYS only */ \
 	X(p, ROUTE_CLAIM, 24)   /* struct t3_cmd_route_claim; with T3_CAP_KEYS only */ \
 	X(p, ROUTE_QUERY, 25)   /* struct t3_cmd_route_query; with T3_CAP_KEYS only */ \
-	X(p, SEG_WIDEN, 26)     /* struct t3_cmd_seg_widen; with T3_CAP_WIDEN only */
+	X(p, SEG_WIDEN, 26)     /* struct t3_cmd_seg_widen; with T3_CAP_WIDEN only */ \
+	X(p, GROUP_CREATE, 27)  /* struct t3_cmd_group_create; with a switch only */ \
+	X(p, GROUP_MEMBER, 28)  /* struct t3_cmd_group_member; with a switch only */ \
+	X(p, GROUP_DESTROY, 29) /* struct t3_cmd_group; with a switch only */ \
+	X(p, GROUP_QUERY, 30)   /* struct t3_cmd_group_query; with a switch only */ \
+	X(p, SWITCH_QUERY, 31)  /* struct t3_cmd_switch_query; with a switch only */
 
 enum t3_admin_opcode { T3_ADMIN_OPCODE_LIST(T3_ENUMERATOR, T3_CMD_) };
 
@@ -617,6 +627,95 @@ struct t3_cmd_route_query {
 	uint32_t nak; /* out: REFUSED: t3_nak; ROUTE_NO_ANSWER: the link or the space ended */
 	uint32_t dead; /* out: 1: its target has ended */
 	uint32_t mbz;
+};
+
+/* ------------------------------------------------------------------- groups */
+
+#define T3_GROUP_KIND_LIST(X, p) \
+	X(p, REDUCE, 1, "reduce")       /* several sources, one target: updates are merged */ \
+	X(p, MULTICAST, 2, "multicast") /* one source, several targets: updates are copied */
+
+enum t3_group_kind { T3_GROUP_KIND_LIST(T3_ENUMERATOR, T3_GROUP_) };
+
+#define T3_GROUP_STATE_LIST(X, p) \
+	X(p, FREE, 0, "free")     /* no such group */ \
+	X(p, OPEN, 1, "open")     /* takes updates */ \
+	X(p, ENDED, 2, "ended")   /* takes none from end_epoch on */ \
+	X(p, CLOSED, 3, "closed") /* destroyed; its members are still to be told */
+
+enum t3_group_state { T3_GROUP_STATE_LIST(T3_ENUMERATOR, T3_GROUP_STATE_) };
+
+/* GROUP_CREATE, in IDLE to FAULTED: a group that ends in this space, or begins there. */
+struct t3_cmd_group_create {
+	uint32_t space; /* REDUCE: the target; MULTICAST: the source */
+	uint32_t kind; /* t3_group_kind */
+	uint32_t import; /* REDUCE: entry of the space's import table; MULTICAST: MBZ */
+	uint32_t members; /* REDUCE: sources; MULTICAST: targets; 1 .. T3_GROUP_MEMBERS */
+	uint32_t group; /* out: peer_space of routes, src_space of imports */
+	uint32_t generation; /* out: of the group */
+};
+
+/* GROUP_MEMBER, in IDLE to FAULTED: a source of a REDUCE group, a target of a MULTICAST one. */
+struct t3_cmd_group_member {
+	uint32_t space; /* the group's own */
+	uint32_t group; /* of GROUP_CREATE */
+	uint32_t generation; /* of the group */
+	uint32_t member; /* 0 .. members - 1; REDUCE: peer_import of the source's route */
+	uint32_t peer_rank; /* with a key MBZ, as the next three */
+	uint32_t peer_space; /* at peer_rank */
+	uint32_t peer_generation; /* of that space */
+	uint32_t peer_import; /* MULTICAST: entry of its import table; REDUCE: MBZ */
+	uint32_t rank_mask; /* REDUCE: bit rank: may claim the place by the key; 0: no key */
+	uint32_t key[T3_KEY_WORDS]; /* random, not 0; without rank_mask 0 */
+	uint32_t mbz;
+};
+
+struct t3_cmd_group {
+	uint32_t space; /* the group's own */
+	uint32_t group; /* of GROUP_CREATE */
+	uint32_t generation; /* of the group */
+	uint32_t mbz;
+};
+
+/* GROUP_QUERY, of the group's own space or a member. */
+struct t3_cmd_group_query {
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
+	uint32_t group; /* of GROUP_CREATE */
+	uint32_t generation; /* of the group */
+	uint32_t state; /* out: t3_group_state */
+	uint32_t kind; /* out: t3_group_kind */
+	uint32_t members; /* out: of GROUP_CREATE */
+	uint32_t bound; /* out: bit member: it is set, or has been claimed */
+	uint32_t done; /* out: REDUCE: bit member: it has sent all of `epoch` */
+	uint32_t epoch; /* out: that the target, or the slowest one, has reported */
+	uint32_t entries; /* out: that wait for members */
+	uint32_t end_epoch; /* out: ENDED, CLOSED: first epoch without it; 0: all */
+	uint32_t cause; /* out: ENDED, CLOSED: t3_fault_kind; NONE: GROUP_DESTROY */
+	uint32_t detail; /* out: cause REJECTED: t3_nak */
+	uint32_t cause_rank; /* out: where it came from */
+	uint64_t merged; /* out: updates that were added to an entry */
+	uint64_t alone; /* out: updates of REDUCE that went on without an entry */
+	uint64_t copies; /* out: updates that MULTICAST sent */
+};
+
+/* SWITCH_QUERY: the port of this device. */
+struct t3_cmd_switch_query {
+	uint32_t entries; /* out: of the port */
+	uint32_t used; /* out: in use now */
+	uint32_t most; /* out: in use at most */
+	uint32_t groups; /* out: of this device */
+	uint32_t ready; /* out: sums that wait for the link to this device */
+	uint32_t mbz;
+	uint64_t taken; /* out: entries that updates from this device have taken */
+	uint64_t merged; /* out: updates from this device that were added to one */
+	uint64_t alone; /* out: updates of REDUCE that went on without an entry */
+	uint64_t full; /* out: of these, because all entries of the port were in use */
+	uint64_t partial; /* out: entries of the port that left without some members */
+	uint64_t sums; /* out: entries of the port that have left, `partial` included */
+	uint64_t copies; /* out: updates that MULTICAST sent of one from this device */
+	uint64_t busy; /* out: updates that were answered BUSY */
+	uint64_t refused; /* out: packets that the switch has refused */
+	uint64_t wrong_keys; /* out: claims among them */
 };
 
 /* ------------------------------------------------------------------- queues */
@@ -979,7 +1078,9 @@ struct t3_cmd_link_query {
 	X(p, FAIL_DMA, 13, "fail-dma")          /* accesses to host memory fail */ \
 	/* queue `peer` makes no progress until QUEUE_ABORT or UNHANG */ \
 	X(p, HANG_QUEUE, 14, "hang-queue") \
-	X(p, UNHANG_QUEUE, 15, "unhang-queue")  /* queue `peer` goes on */
+	X(p, UNHANG_QUEUE, 15, "unhang-queue")  /* queue `peer` goes on */ \
+	/* the switch's port of `rank`; T3_SWITCH_RANK: the whole switch */ \
+	X(p, PORT_RESET, 16, "port-reset")
 
 enum t3_inject_kind {
 	T3_INJECT_LIST(T3_ENUMERATOR, T3_INJECT_)
@@ -1022,7 +1123,8 @@ struct t3_cmd_inject_text {
 	X(p, ARM_QUERY, 2) /* source asks its target for its state */ \
 	X(p, STATE, 3)     /* target tells a source its state: arg = t3_space_state */ \
 	X(p, POISON, 4)    /* source tells its target that it has faulted or gone */ \
-	X(p, CLAIM, 5)     /* source shows its target the key of an import entry */
+	X(p, CLAIM, 5)     /* source shows its target the key of an import entry */ \
+	X(p, DONE, 6)      /* source tells a group that it has sent all of the epoch */
 
 enum t3_packet_type { T3_PACKET_TYPE_LIST(T3_ENUMERATOR, T3_PKT_) };
 
@@ -1035,7 +1137,7 @@ struct t3_packet {
 	uint8_t type; /* t3_packet_type */
 	uint8_t op;    /* UPDATE: t3_op */
 	uint8_t dtype; /* UPDATE: t3_dtype */
-	uint8_t mbz;
+	uint8_t more; /* UPDATE of the switch: contributions in it beyond the first; else 0 */
 	uint16_t src_rank; /* of this packet's sender */
 	uint16_t dst_rank; /* of its receiver */
 	uint32_t src_space; /* at the sender */
@@ -1090,6 +1192,11 @@ T3_HW_ASSERT(sizeof(struct t3_cmd_link_query) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_key_set) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_route_claim) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_route_query) == 24);
+T3_HW_ASSERT(sizeof(struct t3_cmd_group_create) == 24);
+T3_HW_ASSERT(sizeof(struct t3_cmd_group_member) == 56);
+T3_HW_ASSERT(sizeof(struct t3_cmd_group) == 16);
+T3_HW_ASSERT(sizeof(struct t3_cmd_group_query) == 80);
+T3_HW_ASSERT(sizeof(struct t3_cmd_switch_query) == 104);
 T3_HW_ASSERT(sizeof(struct t3_cmd_inject) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_inject_text) == T3_MAILBOX_SIZE);
 T3_HW_ASSERT(sizeof(struct t3_cmd_tile_query) == 56);

@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 
 #define TOPOLOGY_RING 1u
-#define TOPOLOGY_FULL 2u
+#define TOPOLOGY_FULL 2u /* or more: a switch has these links, too */
 
 /* --------------------------------------------------------------- description */
 
@@ -16,7 +16,7 @@ static int check_link(struct t3_comm *comm, uint32_t a, uint32_t b)
 {
 	uint32_t n = comm->device_ranks, from = comm->device_rank[a], to = comm->device_rank[b];
 
-	if (comm->topology == TOPOLOGY_FULL ||
+	if (comm->topology >= TOPOLOGY_FULL ||
 	    (comm->topology == TOPOLOGY_RING && ((from + 1) % n == to || (to + 1) % n == from)))
 		return 0;
 	return t3_comm_fail(comm, -EHOSTUNREACH,
@@ -52,7 +52,7 @@ static uint32_t choose(const struct t3_comm *comm, const struct t3_plan_desc *de
 
 	if (desc->flags & T3_PLAN_WIDEN)
 		return T3_ALGORITHM_DIRECT;
-	if (comm->topology != TOPOLOGY_FULL)
+	if (comm->topology < TOPOLOGY_FULL)
 		return T3_ALGORITHM_RING;
 	if (desc->collective == T3_ALL_TO_ALL || desc->flags ||
 	    t3_hierarchy_make(comm->node, comm->ranks, &nodes))

@@ -24,11 +24,15 @@ struct t3_dev;
 /* ------------------------------------------------------------------- fabric */
 
 struct t3_fabric_config {
-	uint32_t topology; /* T3_TOPOLOGY_* */
-	uint32_t ranks;	   /* 1 .. T3_MAX_RANKS; RING and FULL: at least 1 */
-	uint64_t id;	   /* not 0 */
-	bool timed;	   /* descriptor TIMED is allowed; its runs take memory of the host */
-	/* Ranks of other nodes (t3_node.h), as a bit mask; not all. Such a fabric has no record. */
+	uint32_t topology;	 /* T3_TOPOLOGY_* */
+	uint32_t ranks;		 /* 1 .. T3_MAX_RANKS; RING and FULL: at least 1 */
+	uint32_t switch_entries; /* SWITCH: of a port, 1 .. T3_PORT_ENTRIES */
+	uint64_t id;		 /* not 0 */
+	bool timed;		 /* descriptor TIMED is allowed; its runs take memory of the host */
+	/*
+	 * Ranks of other nodes (t3_node.h), as a bit mask; not all. Such a fabric has no record and
+	 * no switch.
+	 */
 	uint32_t remote;
 };
 
@@ -259,6 +263,8 @@ const char *t3_name_cap(uint32_t bit);
 const char *t3_name_error(uint32_t bit);
 const char *t3_name_tile_flag(uint32_t bit);
 const char *t3_name_inject(uint32_t kind); /* as t3_inject_parse() takes it */
+const char *t3_name_group_kind(uint32_t kind);
+const char *t3_name_group_state(uint32_t state);
 
 /* ------------------------------------------------------------------ reports */
 
@@ -283,6 +289,7 @@ struct t3_route_info {
 	bool dead;
 	bool ready; /* the target has reported the current epoch or a later one */
 };
+/* `rank` may be T3_SWITCH_RANK; then `space` is a group. */
 bool t3_dev_route_info(const struct t3_dev *dev, uint32_t space, uint32_t route,
 		       struct t3_route_info *info);
 
@@ -320,8 +327,22 @@ struct t3_link_info {
 	uint32_t waiting_segments, waiting_control;
 	uint64_t next;
 };
+/* Ranks, or T3_SWITCH_RANK. */
 bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t dst,
 			 struct t3_link_info *info);
+
+/* The port of a rank, as SWITCH_QUERY there shows it. False: there is no switch, or no such port. */
+bool t3_fabric_port_info(const struct t3_fabric *fabric, uint32_t rank,
+			 struct t3_cmd_switch_query *info);
+/* A group, as GROUP_QUERY shows it. `own`: rank and space that made it. False: it is FREE. */
+struct t3_group_info {
+	uint32_t own_rank, own_space, own_generation;
+	struct t3_cmd_group_query query; /* `space` is own_space */
+};
+bool t3_fabric_group_info(const struct t3_fabric *fabric, uint32_t group,
+			  struct t3_group_info *info);
+/* T3_COUNTER_COUNT words, of the switch's ends of links. NULL: there is no switch. */
+const uint64_t *t3_fabric_switch_counters(const struct t3_fabric *fabric);
 
 enum t3_queue_wait {
 	T3_QUEUE_WAITS_NOT, /* the queue works, or has nothing to do */

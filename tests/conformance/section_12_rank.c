@@ -361,7 +361,7 @@ static const struct {
 	uint32_t status;
 } refusals[] = {
 	{"kind-0", {.kind = 0}, T3_ADMIN_BAD_VALUE},
-	{"kind-16", {.kind = T3_INJECT_KIND_COUNT}, T3_ADMIN_BAD_VALUE},
+	{"kind-17", {.kind = T3_INJECT_KIND_COUNT}, T3_ADMIN_BAD_VALUE},
 	{"kind-max", {.kind = 0xffffffff}, T3_ADMIN_BAD_VALUE},
 	{"drop-own-rank", {.kind = T3_INJECT_DROP, .peer = 100, .nth = 1, .count = 1}, T3_ADMIN_NO_ROUTE},
 	{"down-own-rank", {.kind = T3_INJECT_LINK_DOWN, .peer = 100}, T3_ADMIN_NO_ROUTE},

@@ -155,7 +155,7 @@ static void commands(void)
 	uint32_t opcode, i;
 
 	PUT(SHAPE_USUAL | SHAPE_THREE);
-	for (opcode = 0; opcode <= T3_CMD_SEG_WIDEN; opcode++)
+	for (opcode = 0; opcode <= T3_CMD_SWITCH_QUERY; opcode++)
 		for (i = 0; i < 2; i++) {
 			PUT(OP_ADMIN, (uint8_t)i, (uint8_t)opcode, 1, 0);
 			if (opcode == T3_CMD_SEG_MAP)

@@ -238,7 +238,7 @@ TEST("each rule of sequence numbers is checked")
 	EXPECT_BROKEN(host, packet->incarnation, packet->incarnation + 1, other);
 	EXPECT_BROKEN(host, packet->sequence, packet->sequence + 1, other);
 	EXPECT_BROKEN(host, packet->type, T3_PKT_UPDATE - 1, source);
-	EXPECT_BROKEN(host, packet->type, T3_PKT_CLAIM + 1, source);
+	EXPECT_BROKEN(host, packet->type, T3_PKT_DONE + 1, source);
 	EXPECT_BROKEN(host, packet->src_space, T3_MAX_SPACES, source);
 	EXPECT_BROKEN(host, packet->src_segment, T3_SPACE_SEGMENTS, source);
 	EXPECT_BROKEN(host, slot->answered, true, answered);

@@ -94,7 +94,7 @@ static const char *const wrong[][2] = {
 	{ "dorp rank=0 peer=1",
 	  "'dorp' is no kind of fault: allowed are drop, duplicate, corrupt, reorder, delay, "
 	  "drop-response, link-down, link-up, link-random, poison, unpoison, lose-irq, fail-dma, "
-	  "hang-queue, unhang-queue, node-cut, node-stall, node-random" },
+	  "hang-queue, unhang-queue, port-reset, node-cut, node-stall, node-random" },
 	{ "node-cut rank=0 node=1", "node-cut takes no 'rank': it takes nth, count, ms, node" },
 	{ "node-cut", "node-cut needs node" },
 	{ "node-stall node=1", "node-stall needs ms" },
@@ -254,7 +254,7 @@ static const struct refusal refusals[] = {
 	{ "link-down peer=0; node-cut node=1", T3_ADMIN_BAD_VALUE,
 	  "'node-cut' is no kind of fault: allowed are drop, duplicate, corrupt, reorder, delay, "
 	  "drop-response, link-down, link-up, link-random, poison, unpoison, lose-irq, fail-dma, "
-	  "hang-queue, unhang-queue",
+	  "hang-queue, unhang-queue, port-reset",
 	  false },
 	{ "link-down peer=0; hang-queue queue=63", T3_ADMIN_BAD_QUEUE,
 	  "hang-queue: rank=1 has no queue=63", true },

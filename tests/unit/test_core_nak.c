@@ -447,7 +447,7 @@ TEST("malformed packets are refused")
 	BAD(type, 255);
 	BAD(op, T3_OP_COUNT);
 	BAD(dtype, T3_DTYPE_COUNT);
-	BAD(mbz, 1);
+	BAD(more, 1);
 	BAD(src_rank, 2);
 	BAD(dst_rank, 0);
 	BAD(length, 0);

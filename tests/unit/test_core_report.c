@@ -378,14 +378,16 @@ TEST("each value has a name")
 		{ t3_name_segment_kind, T3_SEG_LOCAL, T3_SEG_DMA + 1 },
 		{ t3_name_op, 0, T3_OP_COUNT },
 		{ t3_name_dtype, 0, T3_DTYPE_COUNT },
-		{ t3_name_topology, 0, T3_TOPOLOGY_FULL + 1 },
+		{ t3_name_topology, 0, T3_TOPOLOGY_SWITCH + 1 },
 		{ t3_name_counter, 0, T3_COUNTER_COUNT },
 		{ t3_name_nak, 0, T3_NAK_KEY_LIMIT + 1 },
-		{ t3_name_packet, T3_PKT_UPDATE, T3_PKT_CLAIM + 1 },
+		{ t3_name_packet, T3_PKT_UPDATE, T3_PKT_DONE + 1 },
 		{ t3_name_queue_state, 0, T3_QUEUE_ERROR + 1 },
 		{ t3_name_opcode, 0, T3_DESC_TIMED + 1 },
 		{ t3_name_descriptor_status, 0, T3_DESC_GANG + 1 },
 		{ t3_name_inject, T3_INJECT_DROP, T3_INJECT_KIND_COUNT },
+		{ t3_name_group_kind, T3_GROUP_REDUCE, T3_GROUP_MULTICAST + 1 },
+		{ t3_name_group_state, 0, T3_GROUP_STATE_CLOSED + 1 },
 	};
 	uint32_t value;
 	size_t i;

@@ -284,6 +284,8 @@ TEST("injections of each kind are migrated")
 			inject.value = 0;
 		if (kind == T3_INJECT_HANG_QUEUE || kind == T3_INJECT_UNHANG_QUEUE)
 			continue; /* "a hung queue is hung in the copy" */
+		if (kind == T3_INJECT_PORT_RESET)
+			continue; /* it is over at once */
 		assert_int_equal(t3_fabric_inject(host->fabric, &inject), T3_ADMIN_OK);
 		copy = host_clone(host); /* compares the bytes */
 		host_free(copy);

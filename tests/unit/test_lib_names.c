@@ -35,7 +35,7 @@ TEST("every value has a word")
 	check_words(t3_kind_name, DRM_T3_SEGMENT_LOCAL, DRM_T3_SEGMENT_DMA);
 	check_words(t3_op_name, DRM_T3_OP_STORE, DRM_T3_OP_MUL);
 	check_words(t3_dtype_name, DRM_T3_I32, DRM_T3_F64);
-	check_words(t3_topology_name, 0, 2);
+	check_words(t3_topology_name, 0, 3);
 	check_words(t3_counter_name, 0, T3_DEVICE_COUNTER_COUNT - 1);
 }
 

@@ -14,6 +14,10 @@ struct t3_link;
 struct t3_peer;
 struct t3_port;
 struct t3_recorder;
+struct t3_switch;
+
+/* The ends of links: the ranks, and the switch behind them (T3_SWITCH_RANK). */
+#define T3_FABRIC_ENDS (T3_MAX_RANKS + 1)
 
 /* A counted injection: skips nth - 1 events, then hits `count` events. nth 0: off. */
 struct t3_injection {
@@ -39,11 +43,12 @@ struct t3_fabric {
 	void *opaque;
 	struct t3_clock clock;
 	uint32_t inline_budget;
-	struct t3_recorder *recorder; /* NULL: not recorded */
-	struct t3_dev *dev[T3_MAX_RANKS];
+	struct t3_recorder *recorder;	    /* NULL: not recorded */
+	struct t3_dev *dev[T3_FABRIC_ENDS]; /* that of the switch has counters alone */
 	struct t3_rank_injection injected[T3_MAX_RANKS];
-	struct t3_link *link[T3_MAX_RANKS][T3_MAX_RANKS]; /* [source][target] */
-	struct t3_peer *peer[T3_MAX_RANKS];		  /* of a remote rank; NULL: none */
+	struct t3_link *link[T3_FABRIC_ENDS][T3_FABRIC_ENDS]; /* [source][target] */
+	struct t3_peer *peer[T3_MAX_RANKS];		      /* of a remote rank; NULL: none */
+	struct t3_switch *sw;				      /* NULL: none */
 };
 
 #define T3_HOST_LINE 64u /* bytes of a line of the host's cache; another size costs only time */
@@ -70,6 +75,12 @@ struct t3_dev {
 	uint64_t dma_address;	 /* latched with T3_ERROR_HOST_DMA */
 	uint64_t counter[T3_COUNTER_COUNT];
 };
+
+/* Its device is on another node. The switch is on this one. */
+static inline bool t3_rank_is_remote(const struct t3_fabric *fabric, uint32_t rank)
+{
+	return rank < T3_MAX_RANKS && fabric->config.remote >> rank & 1;
+}
 
 /* fabric is NULL if the device is not attached. */
 static inline void t3_fabric_charge(struct t3_fabric *fabric, uint32_t rows, uint32_t bytes)

@@ -78,8 +78,19 @@ static uint32_t space_disable(struct t3_space *space, void *mailbox)
 	return T3_ADMIN_OK;
 }
 
+/* The space's generation ends, and its groups with it. */
+static void groups_gone(const struct t3_space *space)
+{
+	const struct t3_dev *dev = space->dev;
+
+	if (dev->fabric && dev->fabric->sw)
+		t3_group_space_gone(dev->fabric->sw, dev->rank, space->id,
+				    t3_space_generation(space));
+}
+
 static uint32_t space_destroy(struct t3_space *space, void *mailbox)
 {
+	groups_gone(space);
 	t3_space_drop_state(space);
 	report(space, mailbox);
 	return T3_ADMIN_OK;
@@ -87,6 +98,7 @@ static uint32_t space_destroy(struct t3_space *space, void *mailbox)
 
 static uint32_t space_reset(struct t3_space *space, void *mailbox)
 {
+	groups_gone(space);
 	t3_space_begin_generation(space);
 	report(space, mailbox);
 	return T3_ADMIN_OK;
@@ -163,7 +175,7 @@ static struct t3_link *link_to(const struct t3_space *space, uint32_t rank)
 {
 	const struct t3_dev *dev = space->dev;
 
-	if (!dev->fabric || rank >= T3_MAX_RANKS)
+	if (!dev->fabric || rank >= T3_FABRIC_ENDS)
 		return NULL;
 	return dev->fabric->link[dev->rank][rank];
 }
@@ -337,6 +349,43 @@ static uint32_t import_clear(struct t3_space *space, void *mailbox)
 	return T3_ADMIN_OK;
 }
 
+/* ------------------------------------------------------------------ groups */
+
+static struct t3_switch *switch_of(const struct t3_dev *dev)
+{
+	return dev->fabric ? dev->fabric->sw : NULL;
+}
+
+static uint32_t group_create(struct t3_space *space, void *mailbox)
+{
+	return t3_group_create(switch_of(space->dev), space->dev->rank, t3_space_generation(space),
+			       mailbox);
+}
+
+static uint32_t group_member(struct t3_space *space, void *mailbox)
+{
+	return t3_group_member(switch_of(space->dev), space->dev->rank, t3_space_generation(space),
+			       mailbox);
+}
+
+static uint32_t group_destroy(struct t3_space *space, void *mailbox)
+{
+	return t3_group_destroy(switch_of(space->dev), space->dev->rank, t3_space_generation(space),
+				mailbox);
+}
+
+static uint32_t group_query(struct t3_space *space, void *mailbox)
+{
+	return t3_group_query(switch_of(space->dev), space->dev->rank, t3_space_generation(space),
+			      mailbox);
+}
+
+static uint32_t switch_query(struct t3_dev *dev, void *mailbox)
+{
+	return switch_of(dev) ? t3_switch_query(switch_of(dev), dev->rank, mailbox)
+			      : T3_ADMIN_BAD_OPCODE;
+}
+
 /* ------------------------------------------------------- links and injection */
 
 static uint32_t link_query(struct t3_dev *dev, void *mailbox)
@@ -400,6 +449,10 @@ static const struct command commands[] = {
 	[T3_CMD_KEY_SET] = { LIVE, key_set },
 	[T3_CMD_ROUTE_CLAIM] = { CONFIGURABLE, route_claim },
 	[T3_CMD_ROUTE_QUERY] = { EXISTING, route_query },
+	[T3_CMD_GROUP_CREATE] = { LIVE, group_create },
+	[T3_CMD_GROUP_MEMBER] = { LIVE, group_member },
+	[T3_CMD_GROUP_DESTROY] = { EXISTING, group_destroy },
+	[T3_CMD_GROUP_QUERY] = { EXISTING, group_query },
 };
 
 /* struct t3_cmd_space is all results but for the space and the reserved field. */
@@ -416,7 +469,8 @@ static uint32_t space_command(struct t3_dev *dev, uint32_t opcode)
 	uint32_t id = (uint32_t)t3_front(dev)->mailbox[0];
 	struct t3_space *space;
 
-	if (opcode >= sizeof(commands) / sizeof(commands[0]) || !commands[opcode].run)
+	if (opcode >= sizeof(commands) / sizeof(commands[0]) || !commands[opcode].run ||
+	    (opcode >= T3_CMD_GROUP_CREATE && !switch_of(dev)))
 		return T3_ADMIN_BAD_OPCODE;
 	if (id >= T3_MAX_SPACES)
 		return T3_ADMIN_BAD_SPACE;
@@ -438,6 +492,8 @@ static bool only_asks(uint32_t opcode)
 	case T3_CMD_LINK_QUERY:
 	case T3_CMD_TILE_QUERY:
 	case T3_CMD_ROUTE_QUERY:
+	case T3_CMD_GROUP_QUERY:
+	case T3_CMD_SWITCH_QUERY:
 		return true;
 	default:
 		return false;
@@ -459,6 +515,8 @@ void t3_admin_run(struct t3_dev *dev, uint32_t opcode)
 		t3_front(dev)->admin_status = inject(dev, t3_front(dev)->mailbox);
 	else if (opcode == T3_CMD_INJECT_TEXT)
 		t3_front(dev)->admin_status = inject_text(dev, t3_front(dev)->mailbox);
+	else if (opcode == T3_CMD_SWITCH_QUERY)
+		t3_front(dev)->admin_status = switch_query(dev, t3_front(dev)->mailbox);
 	else
 		t3_front(dev)->admin_status = space_command(dev, opcode);
 	if (t3_front(dev)->admin_status != T3_ADMIN_OK)

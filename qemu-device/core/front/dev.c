@@ -74,7 +74,7 @@ enum t3_attach t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint3
 		return T3_ATTACH_NO_MEMORY;
 	if (dev->port)
 		t3_record_attach(dev->port, rank);
-	for (i = 0; i < T3_MAX_RANKS; i++)
+	for (i = 0; i < T3_FABRIC_ENDS; i++)
 		if (fabric->link[rank][i])
 			t3_link_notice_loss(fabric->link[rank][i]);
 	fabric->dev[rank] = dev;
@@ -124,7 +124,7 @@ static void drop_links(struct t3_dev *dev)
 {
 	uint32_t i;
 
-	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++) {
+	for (i = 0; dev->fabric && i < T3_FABRIC_ENDS; i++) {
 		struct t3_link *link = dev->fabric->link[dev->rank][i];
 
 		if (!link)
@@ -142,7 +142,7 @@ static void restart_generations(struct t3_dev *dev)
 {
 	uint32_t i;
 
-	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
+	for (i = 0; dev->fabric && i < T3_FABRIC_ENDS; i++)
 		if (dev->fabric->link[dev->rank][i])
 			t3_link_notice_loss(dev->fabric->link[dev->rank][i]);
 	for (i = 0; i < T3_MAX_SPACES; i++)

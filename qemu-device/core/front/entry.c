@@ -54,7 +54,7 @@ uint32_t t3_fabric_next_ranks(const struct t3_fabric *fabric)
 
 	if (!clock->heap.count)
 		return 0;
-	if (clock->heap.slot[0] == clock->job[T3_MAX_RANKS])
+	if (clock->heap.slot[0]->rank == T3_MAX_RANKS) /* a timed run, or the switch */
 		return T3_NONE32;
 	return 1u << clock->heap.slot[0]->rank;
 }

@@ -8,7 +8,7 @@ static bool linked(const struct t3_fabric_config *config, uint32_t a, uint32_t b
 
 	if (a == b)
 		return false;
-	if (config->topology == T3_TOPOLOGY_FULL)
+	if (config->topology == T3_TOPOLOGY_FULL || config->topology == T3_TOPOLOGY_SWITCH)
 		return true;
 	return config->topology == T3_TOPOLOGY_RING && ((a + 1) % n == b || (b + 1) % n == a);
 }
@@ -20,7 +20,10 @@ static bool both_remote(const struct t3_fabric *fabric, uint32_t a, uint32_t b)
 
 static bool is_right(const struct t3_fabric_config *config)
 {
-	return config->topology <= T3_TOPOLOGY_FULL && config->id && config->ranks &&
+	if (config->topology == T3_TOPOLOGY_SWITCH &&
+	    (config->remote || !config->switch_entries || config->switch_entries > T3_PORT_ENTRIES))
+		return false;
+	return config->topology <= T3_TOPOLOGY_SWITCH && config->id && config->ranks &&
 	       config->ranks <= T3_MAX_RANKS &&
 	       config->remote < ~(uint32_t)0 >> (T3_MAX_RANKS - config->ranks);
 }
@@ -47,6 +50,14 @@ static bool make_links(struct t3_fabric *fabric, uint32_t *count)
 	return true;
 }
 
+static bool make_switch(struct t3_fabric *fabric, uint32_t *count)
+{
+	if (fabric->config.topology != T3_TOPOLOGY_SWITCH)
+		return true;
+	*count += 2 * fabric->config.ranks;
+	return t3_switch_new(fabric, &t3_space_link_ops);
+}
+
 struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
 				const struct t3_fabric_ops *ops, void *opaque)
 {
@@ -65,7 +76,7 @@ struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
 	fabric->opaque = opaque;
 	fabric->inline_budget = T3_INLINE_BUDGET;
 	t3_gang_init(fabric);
-	if (!make_links(fabric, &links) ||
+	if (!make_links(fabric, &links) || !make_switch(fabric, &links) ||
 	    !t3_heap_init(&fabric->clock.heap, links * 5 + config->ranks + 1)) {
 		t3_fabric_free(fabric);
 		return NULL;
@@ -79,8 +90,9 @@ void t3_fabric_free(struct t3_fabric *fabric)
 
 	t3_fabric_record_stop(fabric);
 	t3_gang_drop_run(fabric);
-	for (a = 0; a < T3_MAX_RANKS; a++)
-		for (b = 0; b < T3_MAX_RANKS; b++)
+	t3_switch_free(fabric);
+	for (a = 0; a < T3_FABRIC_ENDS; a++)
+		for (b = 0; b < T3_FABRIC_ENDS; b++)
 			free(fabric->link[a][b]);
 	free(fabric->clock.heap.slot);
 	free(t3_container_of(fabric, struct t3_gang_fabric, fabric));

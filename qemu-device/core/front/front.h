@@ -10,6 +10,7 @@
 #include "gang/gang.h"
 #include "node/node.h"
 #include "record/record.h"
+#include "switch/switch.h"
 
 /* A whole device. */
 struct t3_front {

@@ -60,10 +60,14 @@ static uint32_t check(const struct t3_fabric *fabric, const struct t3_cmd_inject
 		return T3_ADMIN_BAD_VALUE;
 	rule = rule_of(inject->kind);
 	if (rule.target == AT_LINK &&
-	    (inject->rank >= T3_MAX_RANKS || inject->peer >= T3_MAX_RANKS ||
-	     fabric->config.remote >> inject->rank & 1 ||
-	     !fabric->link[inject->rank][inject->peer]))
+	    (inject->rank >= T3_FABRIC_ENDS || inject->peer >= T3_FABRIC_ENDS ||
+	     t3_rank_is_remote(fabric, inject->rank) || !fabric->link[inject->rank][inject->peer]))
 		return T3_ADMIN_NO_ROUTE;
+	if (inject->kind == T3_INJECT_PORT_RESET && !fabric->sw)
+		return T3_ADMIN_NO_ROUTE;
+	if (inject->rank == T3_SWITCH_RANK &&
+	    (rule.target == AT_LINK || inject->kind == T3_INJECT_PORT_RESET))
+		return values_fit(&rule, inject) ? T3_ADMIN_OK : T3_ADMIN_BAD_VALUE;
 	if (inject->rank >= fabric->config.ranks || fabric->config.remote >> inject->rank & 1 ||
 	    !values_fit(&rule, inject))
 		return T3_ADMIN_BAD_VALUE;
@@ -81,7 +85,10 @@ static void set_counted(struct t3_injection *injection, const struct t3_cmd_inje
 /* Each link gets its own random sequence from the same seed. */
 static void set_random(struct t3_link *link, const struct t3_cmd_inject *inject)
 {
-	uint64_t place = link->src * T3_MAX_RANKS + link->dst + 1;
+	/* Those of the switch are behind all others. */
+	uint64_t place = link->dst < T3_MAX_RANKS
+				 ? link->src * T3_MAX_RANKS + link->dst + 1
+				 : (T3_MAX_RANKS + 1) * T3_MAX_RANKS + link->src + 1;
 	uint64_t state = inject->value ^ place * 0x9e3779b97f4a7c15ull;
 
 	link->injected.chance = inject->nth;
@@ -158,6 +165,12 @@ uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
 	if (status != T3_ADMIN_OK)
 		return status;
 	t3_gang_host(fabric);
+	if (inject->kind == T3_INJECT_PORT_RESET) {
+		t3_switch_reset(fabric->sw, inject->rank);
+		return T3_ADMIN_OK;
+	}
+	if (inject->rank == T3_SWITCH_RANK)
+		return inject_link(fabric->link[inject->rank][inject->peer], inject);
 	injected = &fabric->injected[inject->rank];
 	switch (rule_of(inject->kind).target) {
 	case AT_LINK:

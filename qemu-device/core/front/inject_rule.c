@@ -33,6 +33,7 @@ static const struct t3_inject_rule rules[T3_INJECT_KIND_COUNT] = {
 	[T3_INJECT_FAIL_DMA] = { BIT_OF(RANK), COUNTED },
 	[T3_INJECT_HANG_QUEUE] = { QUEUE, 0 },
 	[T3_INJECT_UNHANG_QUEUE] = { QUEUE, 0 },
+	[T3_INJECT_PORT_RESET] = { BIT_OF(RANK), 0 },
 };
 
 static const struct t3_inject_rule node_rules[T3_INJECT_NODE_END - T3_INJECT_NODE_CUT] = {

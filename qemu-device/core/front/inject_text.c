@@ -236,6 +236,10 @@ void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char
 
 	switch (status) {
 	case T3_ADMIN_NO_ROUTE:
+		if (inject->kind == T3_INJECT_PORT_RESET) {
+			snprintf(error, size, "%s: the fabric has no switch", name);
+			break;
+		}
 		if (inject->kind >= T3_INJECT_NODE_CUT) {
 			snprintf(error, size, "%s: there is no connection to node=%u", name,
 				 inject->peer);

@@ -65,8 +65,11 @@ static uint32_t target_ranks(const struct t3_segment *segment)
 {
 	uint32_t left, ranks = 0;
 
-	for (left = segment->routes; left; left &= left - 1)
-		ranks |= 1u << segment->space->route[__builtin_ctz(left)].rank;
+	for (left = segment->routes; left; left &= left - 1) {
+		uint32_t rank = segment->space->route[__builtin_ctz(left)].rank;
+
+		ranks |= rank < T3_MAX_RANKS ? 1u << rank : 0;
+	}
 	return ranks;
 }
 
@@ -188,7 +191,7 @@ bool t3_dev_queue_descriptor(const struct t3_dev *dev, uint32_t id,
 #define AT_DMA	 (AT_IRQ + 1)
 #define AT_QUEUE (AT_DMA + 1)
 #define AT_LINK	 (AT_QUEUE + T3_MAX_QUEUES)
-#define AT_END	 (AT_LINK + T3_MAX_RANKS * T3_INJECT_KIND_COUNT)
+#define AT_END	 (AT_LINK + T3_FABRIC_ENDS * T3_INJECT_KIND_COUNT)
 
 static bool describe_counted(const struct t3_injection *injection, uint32_t kind,
 			     struct t3_cmd_inject *inject)
@@ -233,9 +236,11 @@ static bool describe_link(const struct t3_link *link, uint32_t kind, struct t3_c
 static bool describe_injection(const struct t3_fabric *fabric, uint32_t rank, uint32_t at,
 			       struct t3_cmd_inject *inject)
 {
-	const struct t3_rank_injection *injected = &fabric->injected[rank];
+	const struct t3_rank_injection *injected = &fabric->injected[rank % T3_MAX_RANKS];
 
 	*inject = (struct t3_cmd_inject){ .rank = rank };
+	if (at < AT_LINK && rank == T3_SWITCH_RANK)
+		return false;
 	if (at < AT_IRQ)
 		return describe_poison(injected, at, inject);
 	if (at == AT_IRQ)
@@ -257,7 +262,7 @@ uint32_t t3_fabric_next_injection(const struct t3_fabric *fabric, uint32_t rank,
 {
 	uint32_t at;
 
-	for (at = from; rank < T3_MAX_RANKS && at < AT_END; at++)
+	for (at = from; rank < T3_FABRIC_ENDS && at < AT_END; at++)
 		if (describe_injection(fabric, rank, at, inject))
 			return at;
 	return T3_NONE32;
@@ -292,7 +297,7 @@ bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t 
 {
 	const struct t3_link *link;
 
-	if (src >= T3_MAX_RANKS || dst >= T3_MAX_RANKS || !fabric->link[src][dst])
+	if (src >= T3_FABRIC_ENDS || dst >= T3_FABRIC_ENDS || !fabric->link[src][dst])
 		return false;
 	link = fabric->link[src][dst];
 	*info = (struct t3_link_info){
@@ -311,4 +316,40 @@ const uint64_t *t3_dev_counters(const struct t3_dev *dev)
 {
 	t3_lanes_count(dev);
 	return dev->counter;
+}
+
+/* ------------------------------------------------------------------ switch */
+
+bool t3_fabric_port_info(const struct t3_fabric *fabric, uint32_t rank,
+			 struct t3_cmd_switch_query *info)
+{
+	if (!fabric->sw || rank >= fabric->config.ranks)
+		return false;
+	*info = (struct t3_cmd_switch_query){ 0 };
+	return t3_switch_query(fabric->sw, rank, info) == T3_ADMIN_OK;
+}
+
+bool t3_fabric_group_info(const struct t3_fabric *fabric, uint32_t id, struct t3_group_info *info)
+{
+	const struct t3_group *group;
+
+	if (!fabric->sw || id >= T3_MAX_GROUPS ||
+	    fabric->sw->group[id].state == T3_GROUP_STATE_FREE)
+		return false;
+	group = &fabric->sw->group[id];
+	*info = (struct t3_group_info){
+		.own_rank = group->own.rank,
+		.own_space = group->own.space,
+		.own_generation = group->own.generation,
+		.query = { .space = group->own.space,
+			   .group = id,
+			   .generation = fabric->sw->generation[id] },
+	};
+	return t3_group_query(fabric->sw, group->own.rank, group->own.generation, &info->query) ==
+	       T3_ADMIN_OK;
+}
+
+const uint64_t *t3_fabric_switch_counters(const struct t3_fabric *fabric)
+{
+	return fabric->sw ? fabric->sw->dev.counter : NULL;
 }

@@ -61,7 +61,7 @@ static bool program_fits(const struct t3_fabric *fabric, const struct t3_timed_a
 	if (args->program >= T3_TIMED_PROGRAMS)
 		return false;
 	return args->program != T3_TIMED_DIRECT || args->flags & T3_TIMED_MIRRORED ||
-	       fabric->config.topology == T3_TOPOLOGY_FULL;
+	       fabric->config.topology >= T3_TOPOLOGY_FULL;
 }
 
 /* The program has been checked. An all-to-all sends on links that only a full fabric has. */
@@ -73,7 +73,7 @@ static bool collective_fits(const struct t3_fabric *fabric, const struct t3_time
 	if (args->collective >= T3_TIMED_COLLECTIVES || !t3_timed_runs(program, collective))
 		return false;
 	return !t3_timed_all_peers(program, collective) || args->flags & T3_TIMED_MIRRORED ||
-	       fabric->config.topology == T3_TOPOLOGY_FULL;
+	       fabric->config.topology >= T3_TOPOLOGY_FULL;
 }
 
 /* The offset of the first bad field. If only the combination is bad, the offset of rows. */

@@ -25,7 +25,7 @@ void t3_burst_copy(uint8_t *to, const struct t3_packet *packet, const uint8_t *f
 
 uint32_t t3_burst_room(const struct t3_link *link)
 {
-	uint32_t free = t3_link_free_slots(link), kept = T3_LINK_RESERVE + link->wanted;
+	uint32_t free = t3_link_free_slots(link), kept = link->burst_keeps + link->wanted;
 	uint32_t to_last = T3_LINK_SLOTS - (uint32_t)(link->next % T3_LINK_SLOTS);
 
 	if (free <= kept || t3_link_any_injected(link) ||

@@ -121,6 +121,15 @@ static void take_response(struct t3_link *link, uint32_t incarnation, uint32_t s
 	link->ops->room(link);
 }
 
+/* The receiver has dropped this packet and all behind it. It lives, so this is no retry. */
+static void send_again_soon(struct t3_link *link, uint32_t incarnation)
+{
+	if (incarnation != link->incarnation || link->una == link->next)
+		return;
+	link->retries = link->stood = 0;
+	schedule(link, &link->on_timeout, link->fabric->clock.now + T3_LINK_AGAIN);
+}
+
 static void on_response(struct t3_event *event)
 {
 	struct t3_link *link = t3_container_of(event, struct t3_link, on_response);
@@ -129,7 +138,10 @@ static void on_response(struct t3_event *event)
 	link->resp_head = (link->resp_head + 1) % T3_LINK_RESPONSES;
 	if (--link->resp_count)
 		schedule(link, event, link->response[link->resp_head].time);
-	take_response(link, response.incarnation, response.sequence, response.status);
+	if (response.status == T3_STATUS_BUSY)
+		send_again_soon(link, response.incarnation);
+	else
+		take_response(link, response.incarnation, response.sequence, response.status);
 }
 
 /* How many packets the slot of packet `seq` is for. 0: none, or it is in the middle of a burst. */
@@ -250,6 +262,17 @@ void t3_link_drop_all(struct t3_link *link)
 	link->wanted = 0;
 }
 
+void t3_link_restart(struct t3_link *link)
+{
+	struct t3_heap *heap = &link->fabric->clock.heap;
+
+	t3_heap_remove(heap, &link->on_response);
+	t3_heap_remove(heap, &link->on_timeout);
+	link->resp_count = 0;
+	link->busy = 0;
+	t3_link_cut(link);
+}
+
 /* Back to the initial state, except for the packets that wait for the link. */
 void t3_link_clear(struct t3_link *link)
 {
@@ -319,6 +342,7 @@ void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, 
 	link->src = src;
 	link->dst = dst;
 	link->incarnation = 1;
+	link->burst_keeps = T3_LINK_RESERVE;
 	init_event(&link->on_arrival, dst, t3_wire_arrival);
 	init_event(&link->on_response, src, on_response);
 	init_event(&link->on_timeout, src, on_timeout);

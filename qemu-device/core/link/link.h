@@ -19,7 +19,9 @@
 #define T3_LINK_TIMEOUT	  10000u /* ns */
 #define T3_LINK_RESPONSES 128u
 #define T3_LINK_TICKS	  2u	/* of a remote link, instead of T3_LINK_TIMEOUT */
+#define T3_LINK_AGAIN	  1000u /* ns after which a packet is sent again that found no room */
 #define T3_STATUS_LINK	  0xffu /* beside t3_nak: no response after all retries */
+#define T3_STATUS_BUSY	  0xfeu /* beside t3_nak: there was no room; the packet comes again */
 
 struct t3_segment;
 struct t3_space;
@@ -28,10 +30,14 @@ struct t3_space;
 struct t3_link_ops {
 	/*
 	 * At the target: a packet or a burst arrived in order. Returns t3_nak. A burst that is
-	 * refused changes nothing: its packets come again, one by one.
+	 * refused changes nothing: its packets come again, one by one. So does a packet for which a
+	 * switch returns T3_STATUS_BUSY, and it may do so for any.
 	 */
 	uint32_t (*receive)(struct t3_link *link, const struct t3_packet *packet,
 			    const uint8_t *payload);
+	/* The same of a packet from the switch. For t3_switch_new() alone. */
+	uint32_t (*receive_group)(struct t3_link *link, const struct t3_packet *packet,
+				  const uint8_t *payload);
 	/* At the source: a packet or a burst is finished. `status` is t3_nak or T3_STATUS_LINK. */
 	void (*answered)(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
 	/* The generations of the device's spaces. */
@@ -142,7 +148,9 @@ struct t3_link {
 	uint32_t resp_head, resp_count;
 	bool engine_waits; /* queues of the source wait for a slot */
 	uint32_t wanted;   /* slots that a CPU's store waits for; if remote, also between calls */
-	uint32_t held;	   /* t3_held of packet `deliver` */
+	uint32_t
+		burst_keeps; /* slots that bursts leave free; T3_LINK_SLOTS: the link has no bursts */
+	uint32_t held;	     /* t3_held of packet `deliver` */
 	struct t3_link_injection injected;
 	struct t3_share share; /* of the source's clients, in bytes */
 	struct t3_turn turn[T3_MAX_CLIENTS];
@@ -208,6 +216,8 @@ void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const vo
 		  uint64_t pitch);
 void t3_link_clear(struct t3_link *link);
 void t3_link_drop_all(struct t3_link *link);
+/* Both halves begin anew. What is under way is lost, and its senders learn it as if the link gave up. */
+void t3_link_restart(struct t3_link *link);
 /* The sender was reset or detached: the target learns it after the latency, or at once. */
 void t3_link_schedule_loss(struct t3_link *link);
 void t3_link_notice_loss(struct t3_link *link);

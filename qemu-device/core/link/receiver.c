@@ -62,8 +62,14 @@ bool t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, cons
 		return false; /* each of its packets has a response already, or is new */
 	if (!ahead) {
 		nak = link->ops->receive(link, packet, payload);
-		if (nak != T3_NAK_NONE && packets > 1)
-			return false;
+		if (nak != T3_NAK_NONE) {
+			if (packets > 1)
+				return false;
+			if (nak == T3_STATUS_BUSY) {
+				respond(link, packet, nak);
+				return true; /* it is expected again, and none behind it before */
+			}
+		}
 		receiver->expect += packets;
 		memset(status, (int)nak, packets);
 		if (dev)

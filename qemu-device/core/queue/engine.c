@@ -280,7 +280,7 @@ void t3_engine_clear(struct t3_dev *dev)
 
 	if (dev->fabric)
 		t3_heap_remove(&dev->fabric->clock.heap, &t3_queues(dev)->engine);
-	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++) {
+	for (i = 0; dev->fabric && i < T3_FABRIC_ENDS; i++) {
 		struct t3_link *link = dev->fabric->link[dev->rank][i];
 
 		if (!link)

@@ -160,6 +160,8 @@ static void header(struct t3_recorder *r)
 	t3_rec_number(r, fabric->config.id);
 	t3_rec_number(r, fabric->config.timed);
 	t3_rec_number(r, fabric->inline_budget);
+	if (fabric->config.topology == T3_TOPOLOGY_SWITCH)
+		t3_rec_number(r, fabric->config.switch_entries);
 	t3_rec_flush(r);
 }
 

@@ -17,8 +17,9 @@ static const uint32_t *generation(const struct t3_dev *dev)
 	return t3_spaces(dev)->generation;
 }
 
-static const struct t3_link_ops link_ops = {
+const struct t3_link_ops t3_space_link_ops = {
 	.receive = t3_packet_receive,
+	.receive_group = t3_packet_receive_group,
 	.answered = t3_pump_response,
 	.generation = generation,
 	.room = t3_pump_kick,
@@ -28,5 +29,5 @@ static const struct t3_link_ops link_ops = {
 
 void t3_space_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst)
 {
-	t3_link_init(link, fabric, src, dst, &link_ops);
+	t3_link_init(link, fabric, src, dst, &t3_space_link_ops);
 }

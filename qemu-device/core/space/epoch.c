@@ -216,6 +216,43 @@ void t3_epoch_prepared(struct t3_space *space)
 	t3_epoch_try_armed(space);
 }
 
+/* -------------------------------------------------- groups: SPEC.md section 17.2 */
+
+static bool sends_on(const struct t3_space *space, uint32_t route)
+{
+	uint32_t i;
+
+	for (i = 0; i < space->seg_count; i++)
+		if ((space->sorted[i]->routes >> route & 1) &&
+		    !(space->sorted[i]->word & T3_SEG_WORD_DELIVERED))
+			return true;
+	return false;
+}
+
+/* Tells those groups of which the space has nothing left to send that it is done. */
+static void tell_groups(struct t3_space *space, uint32_t routes)
+{
+	for (; routes; routes &= routes - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(routes);
+		struct t3_route *route = &space->route[i];
+
+		if (route->used && route->rank == T3_SWITCH_RANK && !sends_on(space, i))
+			send_to_route(space, route, T3_PKT_DONE, space->epoch);
+	}
+}
+
+/* The routes on which no segment sends. */
+static uint32_t idle_routes(const struct t3_space *space)
+{
+	uint32_t i, routes = 0;
+
+	for (i = 0; i < space->seg_count; i++)
+		routes |= space->sorted[i]->routes;
+	return ~routes;
+}
+
+/* ------------------------------------------------------------------------ */
+
 /* Blocks are left only if a guest's kernel overwrote counter records. */
 static const struct t3_segment *unsent(const struct t3_space *space)
 {
@@ -250,6 +287,8 @@ void t3_epoch_try_armed(struct t3_space *space)
 		if (space->route[i].used && !t3_epoch_route_ready(&space->route[i], space->epoch))
 			return;
 	set_state(space, T3_SPACE_ARMED);
+	if (space->dev->fabric && space->dev->fabric->sw)
+		tell_groups(space, idle_routes(space));
 	/* Updates that arrived while ARMING may have completed tiles. */
 	for (i = 0; i < space->seg_count; i++)
 		if (space->sorted[i]->ready_count)
@@ -342,6 +381,8 @@ static void write_word(struct t3_segment *segment, uint64_t bits)
 static void segment_delivered(struct t3_segment *segment, uint64_t bits)
 {
 	write_word(segment, bits | T3_SEG_WORD_DELIVERED);
+	if (segment->space->dev->fabric && segment->space->dev->fabric->sw)
+		tell_groups(segment->space, segment->routes);
 	segment->space->segs_left--;
 	try_complete(segment->space);
 	t3_notify_event(segment->space);

@@ -12,7 +12,7 @@
 
 static bool is_remote(const struct t3_space *space, uint32_t rank)
 {
-	return space->dev->fabric->config.remote >> rank & 1;
+	return t3_rank_is_remote(space->dev->fabric, rank);
 }
 
 uint32_t t3_key_set(struct t3_space *space, const struct t3_cmd_key_set *cmd)

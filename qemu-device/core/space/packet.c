@@ -32,8 +32,8 @@ static bool well_formed(const struct t3_link *link, const struct t3_packet *pack
 {
 	const struct t3_dev *dev = link->fabric->dev[link->dst];
 
-	if (packet->src_rank != link->src || packet->dst_rank != link->dst || packet->mbz ||
-	    packet->reserved || packet->reserved2)
+	if (packet->src_rank != link->src || packet->dst_rank != link->dst || packet->reserved ||
+	    packet->reserved2)
 		return false;
 	switch (packet->type) {
 	case T3_PKT_UPDATE:
@@ -106,7 +106,7 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 	struct t3_segment *segment = space->segment[packet->segment];
 	struct t3_rows rows = t3_burst_rows(packet);
 	uint32_t nak = check_epoch(space, packet);
-	uint32_t tiles;
+	uint32_t tiles, weight = packet->more + 1u;
 	uint64_t where;
 
 	if (nak != T3_NAK_NONE)
@@ -127,10 +127,10 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 		t3_poison_fault(space, segment, T3_NONE32, where, packet->src_rank);
 		return T3_NAK_POISON;
 	}
-	if (!t3_update_fits(segment, packet->row, packet->col, rows.bytes, rows.count))
+	if (!t3_update_fits(segment, packet->row, packet->col, rows.bytes, rows.count, weight))
 		return T3_NAK_OVERSHOOT;
 	t3_tracker_again(space->dev, rows.count * rows.packets - 1);
-	t3_update_run(segment, packet->row, packet->col, payload, rows.bytes, rows.count);
+	t3_update_run(segment, packet->row, packet->col, payload, rows.bytes, rows.count, weight);
 	return T3_NAK_NONE;
 }
 
@@ -167,14 +167,12 @@ static uint32_t receive_state(struct t3_space *space, const struct t3_packet *pa
 	return T3_NAK_NONE;
 }
 
-uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
-			   const uint8_t *payload)
+static uint32_t receive(struct t3_link *link, const struct t3_packet *packet,
+			const uint8_t *payload)
 {
 	struct t3_dev *dev = link->fabric->dev[link->dst];
 	struct t3_space *space;
 
-	if (!well_formed(link, packet))
-		return T3_NAK_MALFORMED;
 	if (!dev)
 		return T3_NAK_NO_DEVICE;
 	if (packet->type == T3_PKT_CLAIM)
@@ -191,4 +189,23 @@ uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
 	if (packet->type == T3_PKT_STATE)
 		return receive_state(space, packet);
 	return receive_from_source(space, packet, payload);
+}
+
+uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
+			   const uint8_t *payload)
+{
+	if (!well_formed(link, packet) || packet->more)
+		return T3_NAK_MALFORMED;
+	return receive(link, packet, payload);
+}
+
+/* The switch sends no bursts, and claims nothing. */
+uint32_t t3_packet_receive_group(struct t3_link *link, const struct t3_packet *packet,
+				 const uint8_t *payload)
+{
+	if (!well_formed(link, packet) || packet->more >= T3_GROUP_MEMBERS ||
+	    (packet->type == T3_PKT_UPDATE ? is_burst(packet) : packet->more != 0) ||
+	    packet->type == T3_PKT_CLAIM)
+		return T3_NAK_MALFORMED;
+	return receive(link, packet, payload);
 }

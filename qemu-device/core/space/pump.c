@@ -115,7 +115,7 @@ bool t3_pump_has_state(const struct t3_space *space, uint32_t import,
 	const struct t3_fabric *fabric = space->dev->fabric;
 	uint32_t rank;
 
-	for (rank = 0; fabric && rank < T3_MAX_RANKS; rank++) {
+	for (rank = 0; fabric && rank < T3_FABRIC_ENDS; rank++) {
 		const struct t3_link *link = fabric->link[space->dev->rank][rank];
 
 		if (link && link_has_state(link, space, import, source))

@@ -242,6 +242,7 @@ void t3_spaces_clear(struct t3_dev *dev);
 
 /* arrival.c: initialises a link that carries packets of spaces */
 void t3_space_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst);
+extern const struct t3_link_ops t3_space_link_ops; /* its callbacks */
 
 /* space_life.c */
 struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id); /* id < T3_MAX_SPACES */

@@ -133,14 +133,14 @@ void t3_tracker_clear(struct t3_dev *dev);
 /*
  * An update from a peer: bytes in one row, which may cross tiles, or in each of several rows of one
  * tile. tiles: their number. fits: would the counts accept it? run: counts and applies it; fits is
- * true.
+ * true. It counts as `weight` updates.
  */
 uint32_t t3_update_tiles(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
 			 uint32_t rows);
 bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
-		    uint32_t rows);
+		    uint32_t rows, uint32_t weight);
 void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
-		   uint32_t bytes, uint32_t rows);
+		   uint32_t bytes, uint32_t rows, uint32_t weight);
 /* Applies values to memory. Nothing is counted. */
 void t3_update_memory(const struct t3_segment *segment, uint64_t address, const void *data,
 		      uint32_t bytes);
@@ -200,6 +200,9 @@ uint32_t t3_block_serve(struct t3_link *link, uint32_t client);
 /* packet.c: the receiving side. Returns t3_nak. */
 uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
 			   const uint8_t *payload);
+/* From the switch: an update may have `more` contributions. */
+uint32_t t3_packet_receive_group(struct t3_link *link, const struct t3_packet *packet,
+				 const uint8_t *payload);
 
 /* poison.c: would an update use poisoned memory? `where` is the first such address. */
 /* Looks at bytes in a tile's row, and at the tile's record. */

@@ -71,7 +71,7 @@ void t3_spaces_clear(struct t3_dev *dev)
 		if (spaces->segment[i].space)
 			spaces->segment[i].space = NULL;
 	free_all_segments(spaces);
-	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
+	for (i = 0; dev->fabric && i < T3_FABRIC_ENDS; i++)
 		if (dev->fabric->link[dev->rank][i])
 			t3_pump_drop_all(dev->fabric->link[dev->rank][i]);
 	t3_tracker_clear(dev);

@@ -113,13 +113,15 @@ uint32_t t3_update_tiles(struct t3_segment *segment, uint32_t row, uint32_t col,
 }
 
 bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
-		    uint32_t rows)
+		    uint32_t rows, uint32_t weight)
 {
+	uint32_t times = rows * weight;
+
 	while (bytes) {
 		const struct t3_place *place = place_at(segment, row, col);
 		uint32_t piece = piece_bytes(place, col, bytes);
 
-		if (t3_tracker_count(segment, place->tile) + (uint64_t)piece * rows >
+		if (t3_tracker_count(segment, place->tile) + (uint64_t)piece * times >
 		    place->shape.expected)
 			return false;
 		col += piece;
@@ -130,11 +132,12 @@ bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint
 
 /* False: the space faulted. A guest changed a record, or the event area is unreachable. */
 static bool update_piece(struct t3_segment *segment, const struct t3_place *place, uint32_t row,
-			 uint32_t col, const uint8_t *data, uint32_t bytes, uint32_t rows)
+			 uint32_t col, const uint8_t *data, uint32_t bytes, uint32_t rows,
+			 uint32_t weight)
 {
+	uint32_t counted = rows * bytes * weight;
 	uint64_t address = t3_segment_address(segment, row, col);
-	enum t3_track result =
-		t3_tracker_add(segment, place->tile, rows * bytes, place->shape.expected);
+	enum t3_track result = t3_tracker_add(segment, place->tile, counted, place->shape.expected);
 
 	if (result == T3_TRACK_OVERSHOOT) {
 		t3_space_fail_cpu(segment->space, T3_FAULT_COUNTER, segment, place->tile,
@@ -143,14 +146,14 @@ static bool update_piece(struct t3_segment *segment, const struct t3_place *plac
 	}
 	t3_update_apply(segment, row, col, data, bytes, rows);
 	t3_segment_expect(segment, address, bytes, rows, place->shape.row_bytes);
-	segment->counts.remote_bytes += rows * bytes;
+	segment->counts.remote_bytes += counted;
 	if (result == T3_TRACK_DONE)
 		t3_update_done(segment, place->tile);
 	return segment->space->state != T3_SPACE_FAULTED;
 }
 
 void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
-		   uint32_t bytes, uint32_t rows)
+		   uint32_t bytes, uint32_t rows, uint32_t weight)
 {
 	const uint8_t *from = data;
 
@@ -158,7 +161,7 @@ void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const
 		const struct t3_place *place = place_at(segment, row, col);
 		uint32_t piece = piece_bytes(place, col, bytes);
 
-		if (!update_piece(segment, place, row, col, from, piece, rows))
+		if (!update_piece(segment, place, row, col, from, piece, rows, weight))
 			return;
 		from += piece;
 		col += piece;

@@ -34,9 +34,15 @@ T3_STATE_SIZE(t3_slot, 80);
 T3_STATE_SIZE(t3_response, 24);
 T3_STATE_SIZE(
 	t3_link,
-	84456); /* ops: callbacks; remote, wanted, idle, wrong_keys, stood: not across a load */
+	84456); /* ops, burst_keeps: of the topology; remote, wanted, idle, wrong_keys, stood: not across
+		   a load */
 T3_STATE_SIZE(t3_gang, 64);
-T3_STATE_SIZE(t3_fabric, 18056); /* ops: callbacks; peer: connected anew */
+T3_STATE_SIZE(t3_fabric, 18600); /* ops: callbacks; peer: connected anew */
+T3_STATE_SIZE(t3_group_end, 52);
+T3_STATE_SIZE(t3_group, 1944);
+T3_STATE_SIZE(t3_switch_entry, 1128);		     /* used, chain, before: derived */
+T3_STATE_SIZE(t3_switch_port, 296);		     /* tell, free, fresh, used: derived */
+T3_STATE_SIZE(t3_switch, 13984 + T3_STATE_COUNTERS); /* ops: callbacks; bucket: derived */
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
@@ -93,6 +99,11 @@ void t3_visit_queues(struct t3_stream *s, struct t3_dev *dev);
 void t3_visit_event(struct t3_stream *s, struct t3_heap *heap, struct t3_event *event);
 void t3_visit_waiting(struct t3_stream *s, struct t3_dev *dev);
 void t3_visit_links(struct t3_stream *s, struct t3_fabric *fabric);
+void t3_visit_link(struct t3_stream *s, struct t3_link *link);
+/* It has not carried a packet, and has no injected fault: it is not saved. */
+bool t3_link_is_new(const struct t3_link *link);
+/* state_switch.c */
+void t3_visit_switch(struct t3_stream *s, struct t3_switch *sw);
 
 /* state_check.c, state_queue.c: the rules of one device */
 const char *t3_check_queues(const struct t3_dev *dev);

@@ -105,7 +105,7 @@ static const char *check_ctl(const struct t3_space *space, const struct t3_ctl *
 		return "a control packet belongs to another space";
 	if (import ? packet->type != T3_PKT_STATE
 		   : packet->type != T3_PKT_ARM_QUERY && packet->type != T3_PKT_POISON &&
-			     packet->type != T3_PKT_CLAIM)
+			     packet->type != T3_PKT_CLAIM && packet->type != T3_PKT_DONE)
 		return "a control packet is of the wrong type";
 	return NULL;
 }
@@ -220,7 +220,7 @@ const char *t3_check_dev(const struct t3_dev *dev)
 		broken = t3_check_queues(dev);
 	for (i = 0; !broken && (i = t3_space_next(dev, i)) < T3_MAX_SPACES; i++)
 		broken = check_space(&t3_spaces(dev)->space[i]);
-	for (i = 0; dev->fabric && i < T3_MAX_RANKS && !broken; i++)
+	for (i = 0; dev->fabric && i < T3_FABRIC_ENDS && !broken; i++)
 		if (dev->fabric->link[dev->rank][i])
 			broken = check_work(dev->fabric->link[dev->rank][i]);
 	return broken;

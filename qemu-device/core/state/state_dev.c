@@ -260,7 +260,7 @@ void t3_visit_waiting(struct t3_stream *s, struct t3_dev *dev)
 {
 	uint32_t peer;
 
-	for (peer = 0; peer < dev->fabric->config.ranks && !s->refused; peer++) {
+	for (peer = 0; peer < T3_FABRIC_ENDS && !s->refused; peer++) {
 		struct t3_link *link = dev->fabric->link[dev->rank][peer];
 
 		if (!link)

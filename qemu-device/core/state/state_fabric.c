@@ -45,7 +45,7 @@ static const char *check_slot(const struct t3_link *link, uint64_t seq)
 	if (packet->src_rank != link->src || packet->dst_rank != link->dst ||
 	    packet->incarnation != link->incarnation || packet->sequence != (uint32_t)seq)
 		return "a packet belongs to another link";
-	if (packet->type < T3_PKT_UPDATE || packet->type > T3_PKT_CLAIM ||
+	if (packet->type < T3_PKT_UPDATE || packet->type > T3_PKT_DONE ||
 	    packet->src_space >= T3_MAX_SPACES ||
 	    (packet->type != T3_PKT_CLAIM && packet->src_segment >= T3_SPACE_SEGMENTS))
 		return "a packet's source is out of range";
@@ -83,11 +83,15 @@ static const char *check_responses(const struct t3_link *link)
 	for (i = 0; i < link->resp_count; i++) {
 		const struct t3_response *response =
 			&link->response[(link->resp_head + i) % T3_LINK_RESPONSES];
+		/* The next packet may have come, and found no room. */
+		int32_t busy = response->status == T3_STATUS_BUSY;
 
 		if (!is_old(link, response->incarnation) &&
 		    (response->incarnation != link->incarnation ||
-		     (int32_t)(response->sequence - (uint32_t)arrived(link)) >= 0))
+		     (int32_t)(response->sequence - (uint32_t)arrived(link)) >= busy))
 			return "a response is for a packet that has not arrived";
+		if (busy && link->dst != T3_SWITCH_RANK)
+			return "a space has answered BUSY";
 		if (is_in_burst(link, response))
 			return "a response is for a part of a burst";
 	}
@@ -171,7 +175,7 @@ static const char *check_in_flight(const struct t3_space *space)
 	struct t3_link *const *links = space->dev->fabric->link[space->dev->rank];
 	uint32_t i, count = 0;
 
-	for (i = 0; i < T3_MAX_RANKS; i++)
+	for (i = 0; i < T3_FABRIC_ENDS; i++)
 		count += links[i] ? sent_by(links[i], space) : 0;
 	for (i = 0; i < T3_SPACE_ROUTES; i++)
 		count += queued_control(space, &space->route[i].ctl) +
@@ -203,8 +207,8 @@ const char *t3_fabric_check(const struct t3_fabric *fabric)
 	const char *broken = check_clock(fabric);
 	uint32_t a, b, id;
 
-	for (a = 0; a < T3_MAX_RANKS && !broken; a++)
-		for (b = 0; b < T3_MAX_RANKS && !broken; b++)
+	for (a = 0; a < T3_FABRIC_ENDS && !broken; a++)
+		for (b = 0; b < T3_FABRIC_ENDS && !broken; b++)
 			if (fabric->link[a][b])
 				broken = check_link(fabric->link[a][b]);
 	for (a = 0; a < T3_MAX_RANKS && !broken; a++)
@@ -215,5 +219,7 @@ const char *t3_fabric_check(const struct t3_fabric *fabric)
 			     (id = t3_space_next(fabric->dev[a], id)) < T3_MAX_SPACES;
 		     id++)
 			broken = check_in_flight(&t3_spaces(fabric->dev[a])->space[id]);
+	if (!broken && fabric->sw)
+		broken = t3_switch_check(fabric->sw);
 	return broken ? broken : t3_gang_check(fabric);
 }

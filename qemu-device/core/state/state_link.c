@@ -149,7 +149,7 @@ static void visit_receiver(struct t3_stream *s, struct t3_receiver *receiver)
 	}
 }
 
-static void visit_link(struct t3_stream *s, struct t3_link *link)
+void t3_visit_link(struct t3_stream *s, struct t3_link *link)
 {
 	struct t3_heap *heap = &link->fabric->clock.heap;
 
@@ -173,7 +173,7 @@ static void visit_link(struct t3_stream *s, struct t3_link *link)
 }
 
 /* A link that has not carried a packet, and has no injected fault, is not saved. */
-static bool is_new(const struct t3_link *link)
+bool t3_link_is_new(const struct t3_link *link)
 {
 	return !link->next && link->incarnation == 1 && !t3_link_any_injected(link) &&
 	       !link->on_pump.pos && !link->on_loss.pos;
@@ -192,7 +192,7 @@ static bool stored(struct t3_fabric *fabric, uint32_t number)
 {
 	const struct t3_link *link = link_number(fabric, number);
 
-	return link && !is_new(link);
+	return link && !t3_link_is_new(link);
 }
 
 void t3_visit_links(struct t3_stream *s, struct t3_fabric *fabric)
@@ -213,7 +213,7 @@ void t3_visit_links(struct t3_stream *s, struct t3_fabric *fabric)
 				    "a link does not exist, or is out of order"))
 			return;
 		number = place;
-		visit_link(s, link_number(fabric, number));
+		t3_visit_link(s, link_number(fabric, number));
 	}
 }
 
@@ -257,6 +257,8 @@ static void visit_fabric(struct t3_stream *s, void *object)
 		visit_rank_injection(s, fabric, rank);
 	t3_visit_links(s, fabric);
 	visit_gang(s, fabric);
+	if (fabric->sw)
+		t3_visit_switch(s, fabric->sw);
 }
 
 void t3_fabric_save(struct t3_fabric *fabric, t3_sink *sink, void *opaque)
@@ -267,11 +269,14 @@ void t3_fabric_save(struct t3_fabric *fabric, t3_sink *sink, void *opaque)
 /* Clears the links, and all injected faults. */
 static void clear_links(struct t3_fabric *fabric)
 {
-	uint32_t number;
+	uint32_t a, b;
 
-	for (number = 0; number < LINK_NUMBERS; number++)
-		if (link_number(fabric, number))
-			t3_link_clear(link_number(fabric, number));
+	for (a = 0; a < T3_FABRIC_ENDS; a++)
+		for (b = 0; b < T3_FABRIC_ENDS; b++)
+			if (fabric->link[a][b])
+				t3_link_clear(fabric->link[a][b]);
+	if (fabric->sw)
+		t3_switch_clear(fabric->sw);
 	memset(fabric->injected, 0, sizeof(fabric->injected));
 	t3_gang_clear(fabric);
 }

@@ -34,7 +34,7 @@ static void visit_work(struct t3_stream *s, struct t3_queue *q)
 	t3_stream_u32(s, &q->head);
 	t3_stream_u32(s, &q->tail);
 	t3_stream_bool(s, &q->hung);
-	t3_stream_below(s, &q->blocked, T3_MAX_RANKS + 1,
+	t3_stream_below(s, &q->blocked, T3_FABRIC_ENDS + 1,
 			"the rank that a queue waits for is out of range");
 	t3_stream_below(s, &q->phase, T3_PHASE_TIMED + 1, "a descriptor's phase is unknown");
 	t3_stream_u32(s, &q->row);

@@ -422,8 +422,12 @@ static bool reserve_all(struct conf_host *n)
 
 static bool make_all(struct conf *c)
 {
-	struct t3_fabric_config ring = { T3_TOPOLOGY_RING, RING, 1, true, 0 };
-	struct t3_fabric_config lone = { T3_TOPOLOGY_RING, 2, 2, true, 0 };
+	struct t3_fabric_config ring = {
+		.topology = T3_TOPOLOGY_RING, .ranks = RING, .id = 1, .timed = true
+	};
+	struct t3_fabric_config lone = {
+		.topology = T3_TOPOLOGY_RING, .ranks = 2, .id = 2, .timed = true
+	};
 
 	devices[0].fabric = t3_fabric_new(&ring, &fabric_ops, NULL);
 	devices[RING].fabric = t3_fabric_new(&lone, &fabric_ops, NULL);

@@ -135,7 +135,7 @@ bool gang_is_full(const struct member *members)
 	struct drm_t3_device_info info;
 
 	device_info(members[0].fd, &info);
-	return info.topology == T3_TOPOLOGY_FULL;
+	return info.topology >= T3_TOPOLOGY_FULL;
 }
 
 void gang_close(struct member *members, uint32_t ranks)

@@ -216,6 +216,7 @@ void host_new_fabric(struct host *host)
 	struct t3_fabric_config fabric_config = {
 		.topology = host->config.topology,
 		.ranks = host->config.ranks,
+		.switch_entries = host->switch_entries,
 		.id = 0x1122334455667788ull,
 		.timed = true,
 		.remote = host->remote,
@@ -272,15 +273,27 @@ void host_add_devices(struct host *host)
 		add_device(host, i);
 }
 
-struct host *host_new_recorded(const struct host_config *config, t3_record_emit *emit, void *opaque)
+static struct host *recorded(struct host *host, t3_record_emit *emit, void *opaque)
 {
-	struct host *host = empty_host(config);
-
 	host_new_fabric(host);
 	if (emit)
 		assert_true(t3_fabric_record(host->fabric, emit, opaque));
 	host_add_devices(host);
 	return host;
+}
+
+struct host *host_new_recorded(const struct host_config *config, t3_record_emit *emit, void *opaque)
+{
+	return recorded(empty_host(config), emit, opaque);
+}
+
+struct host *host_switch(uint32_t ranks, uint32_t entries, t3_record_emit *emit, void *opaque)
+{
+	struct host_config config = { T3_TOPOLOGY_SWITCH, ranks, 256, 8, T3_KEYS_FABRIC };
+	struct host *host = empty_host(&config);
+
+	host->switch_entries = entries;
+	return recorded(host, emit, opaque);
 }
 
 struct host *host_new_working(const struct host_config *config, uint32_t threads)

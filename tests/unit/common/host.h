@@ -107,6 +107,7 @@ struct host {
 	uint32_t kicks;
 	struct workers *workers; /* workers.h; NULL: none */
 	struct nodes *nodes;	 /* nodes.h; NULL: all ranks are on `fabric` */
+	uint32_t switch_entries; /* of a port; topology SWITCH alone */
 	uint32_t remote;	 /* mask of those that are elsewhere, and have no device here */
 	struct host_dev dev[T3_MAX_RANKS];
 };
@@ -116,6 +117,8 @@ struct host *host_new_recorded(const struct host_config *config, t3_record_emit 
 			       void *opaque);
 struct host *host_ring(uint32_t ranks);	  /* 256 entries, 8 ways, all keys */
 struct host *host_paused(uint32_t ranks); /* the same with no inline budget */
+/* Ranks with a switch, whose ports have so many entries. emit NULL: not recorded. */
+struct host *host_switch(uint32_t ranks, uint32_t entries, t3_record_emit *emit, void *opaque);
 /* One node's: the device of that rank. The test has the other nodes. */
 struct host *host_new_node(const struct host_config *config, uint32_t rank);
 void host_free(struct host *host);

@@ -60,7 +60,7 @@ void host_trace_timeout(void *opaque, uint32_t peer, uint32_t packets, bool give
 {
 	struct host_dev *d = opaque;
 
-	assert_true(peer < T3_MAX_RANKS && packets);
+	assert_true(peer <= T3_SWITCH_RANK && packets);
 	if (given_up)
 		d->traced.given_up += packets;
 	else
@@ -71,7 +71,7 @@ void host_trace_link(void *opaque, uint32_t peer, bool down)
 {
 	struct host_dev *d = opaque;
 
-	assert_true(peer < T3_MAX_RANKS);
+	assert_true(peer <= T3_SWITCH_RANK);
 	if (down)
 		d->traced.links_down++;
 	else
@@ -82,7 +82,7 @@ void host_trace_accident(void *opaque, uint32_t peer, uint32_t kind, uint64_t se
 {
 	struct host_dev *d = opaque;
 
-	assert_true(peer < T3_MAX_RANKS && peer != d->rank);
+	assert_true(peer <= T3_SWITCH_RANK && peer != d->rank);
 	assert_true(kind && kind <= T3_INJECT_LINK_DOWN);
 	d->traced.accidents[kind]++;
 	d->traced.last_accident = sequence;
@@ -92,7 +92,7 @@ void host_trace_loss(void *opaque, uint32_t peer)
 {
 	struct host_dev *d = opaque;
 
-	assert_true(peer < T3_MAX_RANKS && peer != d->rank);
+	assert_true(peer <= T3_SWITCH_RANK && peer != d->rank);
 	d->traced.losses++;
 }
 

@@ -139,11 +139,13 @@ static void read_header(struct replay *replay)
 {
 	struct t3_fabric_config config = { 0 };
 	char magic[sizeof(T3_RECORD_MAGIC) - 1];
-	uint64_t number[6];
+	uint64_t number[7] = { 0 };
 	uint32_t i;
 
 	reader_bytes(&replay->reader, magic, sizeof(magic));
 	for (i = 0; i < 6; i++)
+		number[i] = reader_number(&replay->reader);
+	if (number[1] == T3_TOPOLOGY_SWITCH)
 		number[i] = reader_number(&replay->reader);
 	if (memcmp(magic, T3_RECORD_MAGIC, sizeof(magic))) {
 		replay_bad(replay, "it is no T3 record");
@@ -153,13 +155,14 @@ static void read_header(struct replay *replay)
 		replay_bad(replay, "version %llu, not %u", (unsigned long long)number[0],
 			   T3_RECORD_VERSION);
 	} else if (number[1] > UINT32_MAX || number[2] > UINT32_MAX || number[4] > 1 ||
-		   number[5] > UINT32_MAX) {
+		   number[5] > UINT32_MAX || number[6] > UINT32_MAX) {
 		replay_bad(replay, "an impossible fabric");
 	} else {
 		config.topology = (uint32_t)number[1];
 		config.ranks = (uint32_t)number[2];
 		config.id = number[3];
 		config.timed = number[4];
+		config.switch_entries = (uint32_t)number[6];
 		replay->result->ranks = config.ranks;
 		replay->fabric = t3_fabric_new(&config, &replay_fabric_ops, replay);
 		if (replay->fabric)

@@ -130,7 +130,7 @@ int timed_devices_open(struct timed_devices *devices, uint64_t fabric_id, bool e
 	ret = check_device(first, every, &info);
 	devices->ranks = info.ranks;
 	devices->every = every;
-	devices->full = info.topology == T3_TOPOLOGY_FULL;
+	devices->full = info.topology >= T3_TOPOLOGY_FULL;
 	if (ret == EXIT_OK && !every) {
 		devices->rank[devices->count++].dev = first;
 		return prepare(&devices->rank[0], info.rank);
