@@ -27,7 +27,7 @@ static bool parse_topology(const char *name, uint32_t *topology)
 	*topology = T3_TOPOLOGY_NONE;
 	if (!name)
 		return true;
-	for (uint32_t i = T3_TOPOLOGY_RING; i <= T3_TOPOLOGY_FULL; i++)
+	for (uint32_t i = T3_TOPOLOGY_RING; i <= T3_TOPOLOGY_SWITCH; i++)
 		if (g_str_equal(name, t3_name_topology(i)))
 			*topology = i;
 	return *topology != T3_TOPOLOGY_NONE;
@@ -118,6 +118,24 @@ static bool check_nodes(const T3Fabric *fabric, uint32_t *remote, Error **errp)
 	return fabric->events.thread && !fabric->record_path;
 }
 
+/* Only a switch has entries, and only a fabric of one node has a switch. */
+static bool check_switch(const T3Fabric *fabric, struct t3_fabric_config *config, Error **errp)
+{
+	if (config->topology != T3_TOPOLOGY_SWITCH)
+		return true;
+	if (fabric->nodes_config.list) {
+		error_setg(errp, "topology=switch does not go with nodes: use 'ring' or 'full'");
+		return false;
+	}
+	if (fabric->switch_entries < 1 || fabric->switch_entries > T3_PORT_ENTRIES) {
+		error_setg(errp, "switch-entries=%" PRIu32 " is out of range: allowed are 1 to %u",
+			   fabric->switch_entries, T3_PORT_ENTRIES);
+		return false;
+	}
+	config->switch_entries = fabric->switch_entries;
+	return true;
+}
+
 static bool fabric_start(T3Fabric *fabric, Error **errp)
 {
 	struct t3_fabric_config config = {
@@ -128,7 +146,8 @@ static bool fabric_start(T3Fabric *fabric, Error **errp)
 	struct t3_fabric_ops ops;
 
 	if (!parse_topology(fabric->topology, &config.topology)) {
-		error_setg(errp, "topology='%s' is unknown: allowed are 'ring' and 'full'",
+		error_setg(errp,
+			   "topology='%s' is unknown: allowed are 'ring', 'full' and 'switch'",
 			   fabric->topology);
 		return false;
 	}
@@ -137,7 +156,8 @@ static bool fabric_start(T3Fabric *fabric, Error **errp)
 			   fabric->ranks, T3_MAX_RANKS);
 		return false;
 	}
-	if (!t3_events_check(fabric, errp) || !check_nodes(fabric, &config.remote, errp))
+	if (!t3_events_check(fabric, errp) || !check_switch(fabric, &config, errp) ||
+	    !check_nodes(fabric, &config.remote, errp))
 		return false;
 	if (fabric->nodes_config.list)
 		config.id = t3_nodes_fabric_id(&fabric->nodes_config);
@@ -239,6 +259,21 @@ static void set_ranks(Object *obj, Visitor *v, const char *name, void *opaque, E
 
 	if (still_open(fabric, "ranks", errp))
 		visit_type_uint32(v, name, &fabric->ranks, errp);
+}
+
+static void get_switch_entries(Object *obj, Visitor *v, const char *name, void *opaque,
+			       Error **errp)
+{
+	visit_type_uint32(v, name, &T3_FABRIC(obj)->switch_entries, errp);
+}
+
+static void set_switch_entries(Object *obj, Visitor *v, const char *name, void *opaque,
+			       Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (still_open(fabric, "switch-entries", errp))
+		visit_type_uint32(v, name, &fabric->switch_entries, errp);
 }
 
 static bool get_timed(Object *obj, Error **errp)
@@ -418,6 +453,7 @@ static void fabric_init(Object *obj)
 
 	fabric->topology = g_strdup("ring");
 	fabric->ranks = 2;
+	fabric->switch_entries = 4096;
 	fabric->nodes_config.shared_memory = true;
 	t3_access_init(fabric);
 }
@@ -466,8 +502,10 @@ static void fabric_finalize(Object *obj)
 static const struct {
 	const char *name, *text;
 } descriptions[] = {
-	{ "topology", "which ranks have a link: ring (default) or full" },
+	{ "topology", "which ranks have a link: ring (default), full or switch" },
 	{ "ranks", "number of ranks, 1 to 32; default 2" },
+	{ "switch-entries", "sums that each port of a switch holds, 1 to 16384; default 4096; "
+			    "only with topology=switch" },
 	{ "timed", "the guest may run the timed model, which takes memory and time of the host; "
 		   "default off" },
 	{ "inject", "faults to inject now, as KIND KEY=NUMBER...; ..." },
@@ -500,6 +538,8 @@ static void fabric_class_init(ObjectClass *klass, T3ClassData *data)
 	ucc->can_be_deleted = fabric_can_be_deleted;
 	object_class_property_add_str(klass, "topology", get_topology, set_topology);
 	object_class_property_add(klass, "ranks", "uint32", get_ranks, set_ranks, NULL, NULL);
+	object_class_property_add(klass, "switch-entries", "uint32", get_switch_entries,
+				  set_switch_entries, NULL, NULL);
 	object_class_property_add_bool(klass, "timed", get_timed, set_timed);
 	object_class_property_add_str(klass, "inject", NULL, set_inject);
 	object_class_property_add_str(klass, "record", get_record, set_record);

@@ -266,11 +266,76 @@ static QList *link_list(const struct t3_fabric *fabric)
 	struct t3_link_info info;
 	uint32_t src, dst;
 
-	for (src = 0; src < T3_MAX_RANKS; src++)
-		for (dst = 0; dst < T3_MAX_RANKS; dst++)
+	for (src = 0; src <= T3_SWITCH_RANK; src++)
+		for (dst = 0; dst <= T3_SWITCH_RANK; dst++)
 			if (t3_fabric_link_info(fabric, src, dst, &info))
 				qlist_append(list, link_status(src, dst, &info));
 	return list;
+}
+
+static QDict *port_status(uint32_t rank, const struct t3_cmd_switch_query *info)
+{
+	QDict *dict = qdict_new();
+
+	qdict_put_int(dict, "rank", rank);
+	qdict_put_int(dict, "entries", info->entries);
+	qdict_put_int(dict, "used", info->used);
+	qdict_put_int(dict, "most", info->most);
+	qdict_put_int(dict, "ready", info->ready);
+	qdict_put_int(dict, "taken", info->taken);
+	qdict_put_int(dict, "merged", info->merged);
+	qdict_put_int(dict, "alone", info->alone);
+	qdict_put_int(dict, "full", info->full);
+	qdict_put_int(dict, "partial", info->partial);
+	qdict_put_int(dict, "sums", info->sums);
+	qdict_put_int(dict, "copies", info->copies);
+	qdict_put_int(dict, "busy", info->busy);
+	qdict_put_int(dict, "refused", info->refused);
+	qdict_put_int(dict, "wrong-keys", info->wrong_keys);
+	return dict;
+}
+
+static QDict *group_status(const struct t3_group_info *info)
+{
+	const struct t3_cmd_group_query *query = &info->query;
+	QDict *dict = qdict_new();
+
+	qdict_put_int(dict, "group", query->group);
+	qdict_put_int(dict, "generation", query->generation);
+	qdict_put_str(dict, "kind", t3_name_group_kind(query->kind));
+	qdict_put_str(dict, "state", t3_name_group_state(query->state));
+	qdict_put_int(dict, "rank", info->own_rank);
+	qdict_put_int(dict, "space", info->own_space);
+	qdict_put_int(dict, "members", query->members);
+	qdict_put_int(dict, "bound", query->bound);
+	qdict_put_int(dict, "done", query->done);
+	qdict_put_int(dict, "epoch", query->epoch);
+	qdict_put_int(dict, "entries", query->entries);
+	qdict_put_int(dict, "merged", query->merged);
+	qdict_put_int(dict, "alone", query->alone);
+	qdict_put_int(dict, "copies", query->copies);
+	return dict;
+}
+
+static QDict *switch_status(const struct t3_fabric *fabric, const uint64_t *counter)
+{
+	QDict *dict = qdict_new(), *counters = qdict_new();
+	QList *ports = qlist_new(), *groups = qlist_new();
+	struct t3_cmd_switch_query port;
+	struct t3_group_info group;
+	uint32_t i;
+
+	for (i = 0; t3_fabric_port_info(fabric, i, &port); i++)
+		qlist_append(ports, port_status(i, &port));
+	for (i = 0; i < T3_MAX_RANKS * T3_PORT_GROUPS; i++)
+		if (t3_fabric_group_info(fabric, i, &group))
+			qlist_append(groups, group_status(&group));
+	for (i = 0; i < T3_COUNTER_COUNT; i++)
+		qdict_put_int(counters, t3_name_counter(i), counter[i]);
+	qdict_put(dict, "ports", ports);
+	qdict_put(dict, "groups", groups);
+	qdict_put(dict, "counters", counters);
+	return dict;
 }
 
 QObject *t3_status(const struct t3_fabric *fabric, struct t3_dev *const dev[T3_MAX_RANKS])
@@ -287,5 +352,7 @@ QObject *t3_status(const struct t3_fabric *fabric, struct t3_dev *const dev[T3_M
 			qlist_append(devices, device_status(fabric, dev[rank], rank, &look));
 	qdict_put(dict, "devices", devices);
 	qdict_put(dict, "links", link_list(fabric));
+	if (t3_fabric_switch_counters(fabric))
+		qdict_put(dict, "switch", switch_status(fabric, t3_fabric_switch_counters(fabric)));
 	return QOBJECT(dict);
 }
