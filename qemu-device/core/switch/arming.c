@@ -2,11 +2,6 @@
 /* Epochs of groups: what targets report and sources ask. SPEC.md section 17.4. */
 #include "switch/switch.h"
 
-static bool is_later(uint32_t a, uint32_t b)
-{
-	return (int32_t)(a - b) > 0;
-}
-
 /* What still waits can be no update of the new epoch. */
 static void begin_epoch(struct t3_switch *sw, struct t3_group *group, uint32_t epoch)
 {
@@ -24,7 +19,7 @@ static void begin_epoch(struct t3_switch *sw, struct t3_group *group, uint32_t e
 	memset(group->skip, 0, sizeof(group->skip));
 }
 
-/* 0: a target has not reported any. */
+/* Epochs that are armed do not wrap (SPEC.md 6.3). 0: a target has not reported any. */
 static uint32_t lowest_epoch(const struct t3_group *group)
 {
 	uint32_t i, lowest = group->member[0].epoch;
@@ -61,20 +56,14 @@ void t3_group_state(struct t3_switch *sw, struct t3_group *group, struct t3_grou
 			t3_group_tell(sw, group, t3_group_end(group, i), T3_TELL_STATE);
 }
 
-/* A message about a later epoch may have taken the place of DONE. */
-static void has_passed(struct t3_switch *sw, struct t3_group *group, const struct t3_group_end *end,
-		       uint32_t epoch)
-{
-	if (epoch && is_later(epoch, group->epoch))
-		t3_group_done(sw, group, end, group->epoch);
-}
-
 void t3_group_asked(struct t3_switch *sw, struct t3_group *group, struct t3_group_end *end,
 		    uint32_t epoch)
 {
 	uint32_t i;
 
-	has_passed(sw, group, end, epoch);
+	/* The question may have taken the place of DONE. */
+	if (epoch > group->epoch)
+		t3_group_done(sw, group, end, group->epoch);
 	if (group->state == T3_GROUP_STATE_ENDED && t3_group_from(group->cause.epoch, epoch)) {
 		t3_group_tell(sw, group, end, T3_TELL_END);
 		return;
@@ -102,7 +91,9 @@ void t3_group_poisoned(struct t3_switch *sw, struct t3_group *group, struct t3_g
 		.rank = end->rank,
 	};
 
-	has_passed(sw, group, end, epoch);
+	/* A source that ends in a later epoch is done with this one. */
+	if (!t3_group_from(epoch, group->epoch))
+		t3_group_done(sw, group, end, group->epoch);
 	t3_group_finish(sw, group, &cause);
 }
 

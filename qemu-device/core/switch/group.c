@@ -36,7 +36,7 @@ static void tell_end(struct t3_switch *sw, struct t3_group *group)
 
 static bool is_earlier(uint32_t a, uint32_t b)
 {
-	return b && (!a || (int32_t)(a - b) < 0);
+	return b && (!a || !t3_group_from(b, a));
 }
 
 /* Of two causes the one with the earlier epoch counts. */

@@ -113,10 +113,10 @@ static inline bool t3_group_is_target(const struct t3_group *group, const struct
 	return (end == &group->own) == (group->kind == T3_GROUP_REDUCE);
 }
 
-/* Is `epoch` from `from` on? 0: all epochs are. */
+/* Is `epoch` from `from` on, as SPEC.md 6.2 says for ends? 0: all epochs are. */
 static inline bool t3_group_from(uint32_t from, uint32_t epoch)
 {
-	return !from || (int32_t)(epoch - from) >= 0;
+	return !from || epoch - from <= 0x80000000;
 }
 
 /* switch.c. `space`: the callbacks of links between spaces; a device's end of a link has them here, too. */
