@@ -42,6 +42,7 @@ enum conf_capability {
 	CONF_WATCH = 1u << 1,	/* the host sees each DMA write and interrupt, in order */
 	CONF_TRACKER = 1u << 2, /* the host makes devices with another tracker */
 	CONF_INJECT = 1u << 3,	/* the devices have CAPS.INJECT */
+	CONF_SWITCH = 1u << 4,	/* TOPOLOGY of the devices is switch */
 };
 
 struct conf_section {

@@ -10,6 +10,14 @@ static bool all_inject(struct conf *c, unsigned devices)
 	return true;
 }
 
+static bool all_switched(struct conf *c, unsigned devices)
+{
+	for (unsigned i = 0; i < devices; i++)
+		if (c->device[i].topology != T3_TOPOLOGY_SWITCH)
+			return false;
+	return true;
+}
+
 const char *conf_lacks(struct conf *c, unsigned devices, unsigned needs)
 {
 	if (needs & CONF_STEP && !conf_extra.step)
@@ -20,6 +28,8 @@ const char *conf_lacks(struct conf *c, unsigned devices, unsigned needs)
 		return "needs TRACKER: a host that makes devices with another tracker";
 	if (needs & CONF_INJECT && !all_inject(c, devices))
 		return "needs CAPS.INJECT: devices with guest-inject=on";
+	if (needs & CONF_SWITCH && !all_switched(c, devices))
+		return "needs SWITCH: devices whose fabric has topology=switch";
 	return NULL;
 }
 

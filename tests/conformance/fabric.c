@@ -8,7 +8,7 @@ static bool linked(const struct conf_device *a, const struct conf_device *b)
 {
 	if (a == b || a->fabric != b->fabric)
 		return false;
-	if (a->topology == T3_TOPOLOGY_FULL)
+	if (a->topology == T3_TOPOLOGY_FULL || a->topology == T3_TOPOLOGY_SWITCH)
 		return true;
 	return a->topology == T3_TOPOLOGY_RING && (a->rank + 1) % a->ranks == b->rank;
 }

@@ -32,14 +32,19 @@ static void cancel(struct conf_device *d, uint32_t kind, uint32_t peer)
 	conf_admin(d, T3_CMD_INJECT, &args, sizeof(args));
 }
 
+static void cancel_link(struct conf_device *d, uint32_t peer)
+{
+	for (uint32_t kind = T3_INJECT_DROP; kind <= T3_INJECT_DROP_RESPONSE; kind++)
+		cancel(d, kind, peer);
+	cancel(d, T3_INJECT_LINK_RANDOM, peer);
+	cancel(d, T3_INJECT_LINK_UP, peer);
+}
+
 static void cancel_all(struct conf_device *d)
 {
-	for (uint32_t peer = 0; peer < d->ranks; peer++) {
-		for (uint32_t kind = T3_INJECT_DROP; kind <= T3_INJECT_DROP_RESPONSE; kind++)
-			cancel(d, kind, peer);
-		cancel(d, T3_INJECT_LINK_RANDOM, peer);
-		cancel(d, T3_INJECT_LINK_UP, peer);
-	}
+	for (uint32_t peer = 0; peer < d->ranks; peer++)
+		cancel_link(d, peer);
+	cancel_link(d, T3_SWITCH_RANK);
 	cancel(d, T3_INJECT_UNPOISON, 0);
 	cancel(d, T3_INJECT_LOSE_IRQ, 0);
 	cancel(d, T3_INJECT_FAIL_DMA, 0);

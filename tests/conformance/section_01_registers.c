@@ -296,7 +296,7 @@ TEST("facts of the device are in their ranges")
 	CHECK(c, d->fabric, "FABRIC_ID is 0");
 	CHECK(c, d->ranks >= 1 && d->ranks <= T3_MAX_RANKS, "RANKS is %u", d->ranks);
 	CHECK(c, d->rank < d->ranks, "RANK is %u of %u", d->rank, d->ranks);
-	CHECK(c, d->topology <= T3_TOPOLOGY_FULL, "TOPOLOGY is %u", d->topology);
+	CHECK(c, d->topology <= T3_TOPOLOGY_SWITCH, "TOPOLOGY is %u", d->topology);
 	CHECK(c, d->topology || d->ranks == 1, "%u ranks without a fabric", d->ranks);
 	CHECK(c, tracker >> 8 >= 1 && tracker >> 8 <= 65536, "%u tracker entries", tracker >> 8);
 	CHECK(c, (tracker & 0xff) >= 1 && (tracker & 0xff) <= tracker >> 8, "%u tracker ways",

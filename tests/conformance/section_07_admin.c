@@ -45,7 +45,9 @@ static const uint32_t space_opcodes[] = {
 };
 /* clang-format on */
 
-static const uint32_t bad_opcodes[] = { 0, 27, 255, 0x100, 0x10000, 0x80000001, 0xffffffff };
+static const uint32_t bad_opcodes[] = {
+	0, T3_CMD_SWITCH_QUERY + 1, 255, 0x100, 0x10000, 0x80000001, 0xffffffff
+};
 
 static const char *create_label(unsigned row)
 {

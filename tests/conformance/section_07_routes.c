@@ -195,7 +195,9 @@ TEST("a rank without a link is refused", .rows = 2, .devices = 2)
 TEST("a rank that does not exist is refused", .rows = 4, .devices = 2)
 {
 	struct conf_device *d = conf_device(c, 0);
-	const uint32_t ranks[] = { d->rank, d->ranks, T3_MAX_RANKS, 0xffffffff };
+	/* T3_MAX_RANKS is the switch. */
+	bool switched = d->topology == T3_TOPOLOGY_SWITCH;
+	const uint32_t ranks[] = { d->rank, d->ranks, T3_MAX_RANKS + switched, 0xffffffff };
 	struct t3_cmd_import_set import;
 	struct t3_cmd_route_set route;
 	struct conf_space s;

@@ -171,7 +171,9 @@ TEST("a query of a link has its numbers", .devices = 2)
 TEST("a query of no link is refused", .rows = 4)
 {
 	struct conf_device *d = conf_device(c, 0);
-	uint32_t ranks[] = { d->rank, d->ranks, T3_MAX_RANKS, 0xffffffff };
+	/* T3_MAX_RANKS is the switch. */
+	bool switched = d->topology == T3_TOPOLOGY_SWITCH;
+	uint32_t ranks[] = { d->rank, d->ranks, T3_MAX_RANKS + switched, 0xffffffff };
 	struct t3_cmd_link_query args = { .peer_rank = ranks[row] };
 
 	CHECK_EQUAL(c, "ADMIN_STATUS", conf_admin(d, T3_CMD_LINK_QUERY, &args, sizeof(args)),

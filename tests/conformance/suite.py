@@ -3,7 +3,7 @@
 """t3-conformance in a place, by VFIO in a VM, natively, or in a QEMU without a guest; TAP on stdout.
 
 usage: suite.py conformance
-       suite.py conformance-native-direct or conformance-native-ordinary
+       suite.py conformance-native-direct, conformance-native-ordinary or conformance-native-switch
        suite.py conformance-qtest
 """
 
@@ -76,22 +76,27 @@ def conformance_suite():
     report(conformance_use())
 
 
+NO_SWITCH = {"needs SWITCH: devices whose fabric has topology=switch": 156}
 # A model without a machine around it cannot show these: (reason, how many tests).
-NATIVE_SKIPS = {"the model alone has no configuration space": 12,
-                "needs ranks on other nodes, and no CAPS.FAR_KEYS": 1}
+ALONE_SKIPS = {"the model alone has no configuration space": 12,
+               "needs ranks on other nodes, and no CAPS.FAR_KEYS": 1}
+NATIVE_SKIPS = {**ALONE_SKIPS, **NO_SWITCH}
+SWITCH_SKIPS = {**ALONE_SKIPS, "needs a fabric without a switch": 1,
+                "every rank has a link to every other": 2}
 
 
 # The same of a QEMU without a guest.
-QTEST_SKIPS = {"there is no IOMMU, which would keep devices from a page": 14,
+QTEST_SKIPS = {**NO_SWITCH,
+               "there is no IOMMU, which would keep devices from a page": 14,
                "needs ranks on other nodes, and no CAPS.FAR_KEYS": 1,
                "needs STEP: a host that does the devices' work event by event": 85,
                "needs TRACKER: a host that makes devices with another tracker": 22,
                "needs WATCH: a host that sees each DMA write and interrupt": 12}
 
 
-def conformance_elsewhere(name, program, env, skips):
+def conformance_elsewhere(name, program, env, skips, options=()):
     """The suite without VFIO: all of it runs but what is known to have no place there."""
-    status, log = execute(name, [program, *PATIENT], env=env)
+    status, log = execute(name, [program, *PATIENT, *options], env=env)
     text = log.read_text(errors="replace")
     report(tap_results(name, text, status, log))
     reasons = collections.Counter(re.findall(r"# SKIP (.*)$", text, re.M))
@@ -104,16 +109,26 @@ def conformance_native_suite(stores):
                           {"T3_STORES": stores}, NATIVE_SKIPS)
 
 
+def conformance_native_switch_suite():
+    """All of it on devices that have a switch."""
+    conformance_elsewhere("conformance-native-switch", BUILD / "conformance-native-sanitized",
+                          {"T3_TOPOLOGY": "switch"}, SWITCH_SKIPS)
+
+
 def conformance_qtest_suite():
-    """With a thread for the fabric's events, which VFIO's IOMMU excludes."""
+    """With a thread for the fabric's events, which VFIO's IOMMU excludes. Of a switch its chapter alone."""
     program = qtest_copy("t3-conformance", "conformance")
-    conformance_elsewhere("conformance-qtest", program, qtest_env(program, True), QTEST_SKIPS)
+    env = qtest_env(program, True)
+    conformance_elsewhere("conformance-qtest", program, env, QTEST_SKIPS)
+    conformance_elsewhere("conformance-qtest-switch", program, {**env, "T3_TOPOLOGY": "switch"},
+                          {"needs a fabric without a switch": 1}, ["--section", "17"])
 
 
 SUITES = {
     "conformance": conformance_suite,
     "conformance-native-direct": lambda: conformance_native_suite("direct"),
     "conformance-native-ordinary": lambda: conformance_native_suite("ordinary"),
+    "conformance-native-switch": conformance_native_switch_suite,
     "conformance-qtest": conformance_qtest_suite,
 }
 

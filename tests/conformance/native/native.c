@@ -4,7 +4,8 @@
  * may inject faults, and one whose neighbour in its ring of two is missing. There is no
  * configuration space but for the Command register, and MSI-X is what SPEC.md 1.2 and 1.3 say of
  * messages. QEMU has both, and the suite finds them there. T3_STORES=ordinary in the environment
- * keeps stores from the short way, t3_dev_aperture_store().
+ * keeps stores from the short way, t3_dev_aperture_store(). With T3_TOPOLOGY=switch the four are on a
+ * switch and not on a ring.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #define ENTRIES		   256u /* of the tracker */
 #define WAYS		   8u
 #define EVENTS		   100000u
+#define SWITCH_ENTRIES	   16u /* of a port */
 #define PCI_COMMAND	   0x04u
 #define PCI_COMMAND_MASTER 0x4u
 
@@ -42,6 +44,7 @@ struct conf_host {
 static struct conf_host devices[DEVICES];
 static bool ordinary; /* all stores take the ordinary path */
 static bool held;     /* a test holds the fabrics' work */
+static bool switched; /* the four devices have a switch */
 
 /* ---------------------------------------------------------------- callbacks */
 
@@ -371,7 +374,8 @@ const struct conf_extra conf_extra = { hold, step, watch, watched, tracker };
 const char conf_way[] =
 	"These are models in this process, with a Command register and MSI-X alone. With\n"
 	"T3_STORES=ordinary in the environment, stores do not take the short way\n"
-	"(t3_dev_aperture_store); with direct, the default, they do.\n";
+	"(t3_dev_aperture_store); with direct, the default, they do. With T3_TOPOLOGY=switch\n"
+	"four of them are on a switch, else on a ring.\n";
 
 unsigned conf_find(char (*bdfs)[16], unsigned limit)
 {
@@ -423,7 +427,11 @@ static bool reserve_all(struct conf_host *n)
 static bool make_all(struct conf *c)
 {
 	struct t3_fabric_config ring = {
-		.topology = T3_TOPOLOGY_RING, .ranks = RING, .id = 1, .timed = true
+		.topology = switched ? T3_TOPOLOGY_SWITCH : T3_TOPOLOGY_RING,
+		.ranks = RING,
+		.id = 1,
+		.timed = true,
+		.switch_entries = switched ? SWITCH_ENTRIES : 0,
 	};
 	struct t3_fabric_config lone = {
 		.topology = T3_TOPOLOGY_RING, .ranks = 2, .id = 2, .timed = true
@@ -475,9 +483,21 @@ static int choose_stores(void)
 	return -1;
 }
 
+/* T3_TOPOLOGY in the environment. */
+static int choose_topology(void)
+{
+	const char *topology = getenv("T3_TOPOLOGY");
+
+	switched = topology && !strcmp(topology, "switch");
+	if (!topology || switched || !strcmp(topology, "ring"))
+		return 0;
+	fprintf(stderr, "t3-conformance: T3_TOPOLOGY is ring or switch, not %s\n", topology);
+	return -1;
+}
+
 int conf_open(struct conf *c, char *const *bdfs, unsigned count)
 {
-	if (choose_stores())
+	if (choose_stores() || choose_topology())
 		return -1;
 	if (!make_all(c)) {
 		fprintf(stderr, "t3-conformance: no memory for the devices\n");

@@ -2,7 +2,8 @@
 /*
  * The devices in a QEMU without a guest: this program makes the accesses by QEMU's qtest protocol.
  * There is all that a guest would see, but no IOMMU. T3_TEST_THREAD in the environment gives the
- * fabric a thread of its own, which an IOMMU would exclude.
+ * fabric a thread of its own, which an IOMMU would exclude. With T3_TOPOLOGY=switch the four devices
+ * are on a switch and not on a ring.
  */
 #include "qemu/osdep.h"
 #include <sys/mman.h>
@@ -262,7 +263,8 @@ int conf_page_unmap(struct conf *c, unsigned page)
 const char conf_way[] =
 	"These are in a QEMU without a guest, QTEST_QEMU_BINARY in the environment. There is no\n"
 	"IOMMU, so tests of that are skipped. T3_TEST_THREAD in the environment gives the fabric\n"
-	"a thread of its own.\n";
+	"a thread of its own. With T3_TOPOLOGY=switch four devices are on a switch, else on a "
+	"ring.\n";
 
 unsigned conf_find(char (*bdfs)[16], unsigned limit)
 {
@@ -282,15 +284,17 @@ static GString *options_of(const char *file)
 {
 	bool thread = g_getenv("T3_TEST_THREAD");
 	const char *more = thread ? ",iothread=io,workers=2" : "";
+	bool switched = g_strcmp0(g_getenv("T3_TOPOLOGY"), "switch") == 0;
+	const char *topology = switched ? "switch,switch-entries=16" : "ring";
 	GString *options = g_string_new(thread ? "-object iothread,id=io " : "");
 	unsigned i;
 
 	g_string_append_printf(options,
 			       "-M q35,memory-backend=ram -nodefaults -m %uM -object "
 			       "memory-backend-file,id=ram,mem-path=%s,size=%uM,share=on "
-			       "-object t3-fabric,id=f0,topology=ring,timed=on,ranks=%u%s "
+			       "-object t3-fabric,id=f0,topology=%s,timed=on,ranks=%u%s "
 			       "-object t3-fabric,id=f1,topology=ring,timed=on,ranks=2%s ",
-			       RAM >> 20, file, RAM >> 20, RING, more, more);
+			       RAM >> 20, file, RAM >> 20, topology, RING, more, more);
 	for (i = 0; i < DEVICES; i++)
 		g_string_append_printf(options,
 				       "-device t3,fabric=f%u,rank=%u,addr=%u,memory-size=%u,"
