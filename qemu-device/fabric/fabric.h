@@ -37,6 +37,7 @@ struct T3Fabric {
 	char *topology; /* as given; NULL: a private fabric, without links */
 	uint32_t ranks;
 	uint32_t switch_entries; /* of a port; topology switch alone */
+	bool switch_entries_given;
 	bool timed;
 	char *inject;	   /* injections given before the core's fabric exists */
 	char *record_path; /* NULL: no record */

@@ -121,8 +121,18 @@ static bool check_nodes(const T3Fabric *fabric, uint32_t *remote, Error **errp)
 /* Only a switch has entries, and only a fabric of one node has a switch. */
 static bool check_switch(const T3Fabric *fabric, struct t3_fabric_config *config, Error **errp)
 {
-	if (config->topology != T3_TOPOLOGY_SWITCH)
-		return true;
+	if (config->topology != T3_TOPOLOGY_SWITCH) {
+		if (fabric->switch_entries_given)
+			error_setg(errp, "switch-entries needs topology=switch, not '%s'",
+				   fabric->topology);
+		return !fabric->switch_entries_given;
+	}
+	if (fabric->ranks < 2) {
+		error_setg(errp,
+			   "ranks=%" PRIu32 " has no use for topology=switch: allowed are 2 to %u",
+			   fabric->ranks, T3_MAX_RANKS);
+		return false;
+	}
 	if (fabric->nodes_config.list) {
 		error_setg(errp, "topology=switch does not go with nodes: use 'ring' or 'full'");
 		return false;
@@ -273,7 +283,8 @@ static void set_switch_entries(Object *obj, Visitor *v, const char *name, void *
 	T3Fabric *fabric = T3_FABRIC(obj);
 
 	if (still_open(fabric, "switch-entries", errp))
-		visit_type_uint32(v, name, &fabric->switch_entries, errp);
+		fabric->switch_entries_given =
+			visit_type_uint32(v, name, &fabric->switch_entries, errp);
 }
 
 static bool get_timed(Object *obj, Error **errp)

@@ -308,7 +308,7 @@ static void test_fabric_id(void)
 
 /* ------------------------------------------------------------------- power-on */
 
-static void move_to(struct t3_vm *vm, struct t3_vm *other)
+void vm_move_to(struct t3_vm *vm, struct t3_vm *other)
 {
 	g_autofree char *path = stream_path("move"), *status = NULL;
 
@@ -328,8 +328,8 @@ static void test_power_on(void)
 	struct t3_test_space space;
 
 	enable_all(vm);
-	move_to(vm, between);
-	move_to(between, other);
+	vm_move_to(vm, between);
+	vm_move_to(between, other);
 	g_assert_cmpuint(reg_read(&other->dev[1], T3_REG_RANKS), ==, 3);
 	space = local_space(&other->dev[1], 3, 0, 16, 8, 1);
 	store64(&space, 0, 1);

@@ -9,8 +9,7 @@
 #include "qobject/qdict.h"
 #include "t3-test.h"
 
-/* A unique name of a file that does not exist. */
-static char *temporary(void)
+char *record_name(void)
 {
 	char *name = g_strdup_printf("%s/t3-qtest-XXXXXX", g_get_tmp_dir());
 	int fd = g_mkstemp(name);
@@ -43,8 +42,7 @@ static struct t3_vm *start_recorded(unsigned int count, const char *file)
 	return vm;
 }
 
-/* The words must be in the output. */
-static void replay(const char *file, const char *word)
+void record_replay(const char *file, const char *word)
 {
 	const char *tool = g_getenv("T3_TOOL");
 	g_autofree char *output = NULL, *errors = NULL;
@@ -66,7 +64,7 @@ static void replay(const char *file, const char *word)
 /* Both ways to write, interrupts, and a reset in flight. The copy is a crash's record. */
 static void test_replay(void)
 {
-	g_autofree char *file = temporary(), *copy = temporary();
+	g_autofree char *file = record_name(), *copy = record_name();
 	struct t3_vm *vm = start_recorded(RING, file);
 	struct t3_test_ring ring = ring_open(vm, 256);
 	g_autofree char *data = NULL;
@@ -87,8 +85,8 @@ static void test_replay(void)
 	dev_flr(&vm->dev[2]);
 	qtest_system_reset(vm->qts);
 	vm_end(vm);
-	replay(file, "same: ");
-	replay(copy, "in the middle");
+	record_replay(file, "same: ");
+	record_replay(copy, "in the middle");
 	unlink(file);
 	unlink(copy);
 }
@@ -103,7 +101,7 @@ static QDict *add_recorded(struct t3_vm *vm, const char *id, const char *file)
 
 static void test_refused(void)
 {
-	g_autofree char *file = temporary();
+	g_autofree char *file = record_name();
 	struct t3_vm *vm = vm_start_raw("");
 
 	qmp_expect_error(vm, add_recorded(vm, "a", "/nonexistent/file"), "/nonexistent/file", NULL);
@@ -127,7 +125,7 @@ static void test_refused(void)
 				 "{ 'execute': 'object-del', 'arguments': { 'id': 'a' } }");
 	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'migrate', 'arguments': "
 					  "{ 'uri': 'exec:cat >/dev/null' } }");
-	replay(file, "same: 0 entries");
+	record_replay(file, "same: 0 entries");
 	vm_end(vm);
 	unlink(file);
 }
@@ -144,7 +142,7 @@ static void limit_files(struct t3_vm *vm, rlim_t bytes)
 /* ulimit -f: the kernel would end QEMU by SIGXFSZ. The record ends, and QEMU does not. */
 static void test_file_limit(void)
 {
-	g_autofree char *file = temporary();
+	g_autofree char *file = record_name();
 	struct t3_vm *vm = vm_start_raw("");
 	struct stat st;
 	unsigned int i;
@@ -159,7 +157,7 @@ static void test_file_limit(void)
 	g_assert_cmpint(stat(file, &st), ==, 0);
 	g_assert_cmpint(st.st_size, ==, MiB);
 	vm_end(vm);
-	replay(file, "in the middle");
+	record_replay(file, "in the middle");
 	unlink(file);
 }
 

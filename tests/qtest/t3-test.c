@@ -32,15 +32,19 @@ void vm_add_dev(struct t3_vm *vm, int devfn)
 }
 
 /* T3_TEST_THREAD in the environment: the fabric has threads of its own. */
-GString *fabric_options(unsigned int ranks)
+GString *fabric_options_of(const char *topology, unsigned int ranks)
 {
 	bool thread = g_getenv("T3_TEST_THREAD");
 	GString *options = g_string_new(thread ? "-object iothread,id=io " : "");
 
-	g_string_append_printf(options,
-			       "-object t3-fabric,id=f0,topology=ring,timed=on,ranks=%u%s ", ranks,
-			       thread ? ",iothread=io,workers=2" : "");
+	g_string_append_printf(options, "-object t3-fabric,id=f0,topology=%s,timed=on,ranks=%u%s ",
+			       topology, ranks, thread ? ",iothread=io,workers=2" : "");
 	return options;
+}
+
+GString *fabric_options(unsigned int ranks)
+{
+	return fabric_options_of("ring", ranks);
 }
 
 void device_options(GString *options, unsigned int rank)
@@ -262,5 +266,6 @@ int main(int argc, char **argv)
 	add_timed_tests();
 	add_hostile_tests();
 	add_record_tests();
+	add_switch_tests();
 	return g_test_run();
 }

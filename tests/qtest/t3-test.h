@@ -52,6 +52,8 @@ void qmp_expect_error(struct t3_vm *vm, QDict *response, const char *word,
 		      ...) G_GNUC_NULL_TERMINATED;
 /* -object and -device for a test's own command line. The device's place follows. */
 GString *fabric_options(unsigned int ranks);
+/* The same with another topology, and whatever properties follow it. */
+GString *fabric_options_of(const char *topology, unsigned int ranks);
 void device_options(GString *options, unsigned int rank);
 /* The next rank is at this place: bus << 8 | devfn. */
 void vm_add_dev(struct t3_vm *vm, int devfn);
@@ -66,6 +68,8 @@ struct t3_vm *vm_start_multifunction(unsigned int count);
 struct t3_vm *vm_start_switch(unsigned int count);
 /* The machine, stopped, in a second QEMU (t3-migrate-test.c). */
 struct t3_vm *vm_migrate(struct t3_vm *vm);
+/* Into one that was started with -incoming defer and goes on then. */
+void vm_move_to(struct t3_vm *vm, struct t3_vm *other);
 void port_power(struct t3_vm *vm, unsigned int port, bool on);
 /* Hot-plug at root port rp<rank>; a new device is mapped. */
 void dev_unplug(struct t3_vm *vm, unsigned int rank);
@@ -249,6 +253,13 @@ void await_node_state(struct t3_vm *vm, const char *state);
 /* The connection to the other node, as `status` shows it. To be freed. */
 QDict *node_peer(struct t3_vm *vm);
 
+/* ------------------------------------------------------ records (t3-record-test.c) */
+
+/* A unique name of a file that does not exist. To be freed. */
+char *record_name(void);
+/* t3 sim replays the file, and the word is in its output. */
+void record_replay(const char *file, const char *word);
+
 /* ------------------------------------------------------------------- tests */
 
 void add_pci_tests(void);
@@ -282,5 +293,6 @@ void add_gemm_tests(void);
 void add_timed_tests(void);
 void add_hostile_tests(void);
 void add_record_tests(void);
+void add_switch_tests(void);
 
 #endif /* T3_TEST_H */
