@@ -637,6 +637,8 @@ struct t3_cmd_route_query {
 
 enum t3_group_kind { T3_GROUP_KIND_LIST(T3_ENUMERATOR, T3_GROUP_) };
 
+#define T3_GROUP_ORDERED 1u /* REDUCE: updates are added in the order of members */
+
 #define T3_GROUP_STATE_LIST(X, p) \
 	X(p, FREE, 0, "free")     /* no such group */ \
 	X(p, OPEN, 1, "open")     /* takes updates */ \
@@ -653,6 +655,8 @@ struct t3_cmd_group_create {
 	uint32_t members; /* REDUCE: sources; MULTICAST: targets; 1 .. T3_GROUP_MEMBERS */
 	uint32_t group; /* out: peer_space of routes, src_space of imports */
 	uint32_t generation; /* out: of the group */
+	uint32_t flags; /* T3_GROUP_ORDERED, or 0 */
+	uint32_t places; /* ORDERED: a source sends to so many in an epoch at most; else 0 */
 };
 
 /* GROUP_MEMBER, in IDLE to FAULTED: a source of a REDUCE group, a target of a MULTICAST one. */
@@ -696,6 +700,8 @@ struct t3_cmd_group_query {
 	uint64_t merged; /* out: updates that were added to an entry */
 	uint64_t alone; /* out: updates of REDUCE that went on without an entry */
 	uint64_t copies; /* out: updates that MULTICAST sent */
+	uint32_t flags; /* out: of GROUP_CREATE */
+	uint32_t places; /* out: of GROUP_CREATE */
 };
 
 /* SWITCH_QUERY: the port of this device. */
@@ -1192,10 +1198,10 @@ T3_HW_ASSERT(sizeof(struct t3_cmd_link_query) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_key_set) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_route_claim) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_route_query) == 24);
-T3_HW_ASSERT(sizeof(struct t3_cmd_group_create) == 24);
+T3_HW_ASSERT(sizeof(struct t3_cmd_group_create) == 32);
 T3_HW_ASSERT(sizeof(struct t3_cmd_group_member) == 56);
 T3_HW_ASSERT(sizeof(struct t3_cmd_group) == 16);
-T3_HW_ASSERT(sizeof(struct t3_cmd_group_query) == 80);
+T3_HW_ASSERT(sizeof(struct t3_cmd_group_query) == 88);
 T3_HW_ASSERT(sizeof(struct t3_cmd_switch_query) == 104);
 T3_HW_ASSERT(sizeof(struct t3_cmd_inject) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_inject_text) == T3_MAILBOX_SIZE);

@@ -311,6 +311,11 @@ static QDict *group_status(const struct t3_group_info *info)
 	qdict_put_int(dict, "done", query->done);
 	qdict_put_int(dict, "epoch", query->epoch);
 	qdict_put_int(dict, "entries", query->entries);
+	qdict_put_int(dict, "places", query->places);
+	qdict_put_int(dict, "end-epoch", query->end_epoch);
+	qdict_put_str(dict, "cause", t3_name_fault(query->cause));
+	qdict_put_int(dict, "detail", query->detail);
+	qdict_put_int(dict, "cause-rank", query->cause_rank);
 	qdict_put_int(dict, "merged", query->merged);
 	qdict_put_int(dict, "alone", query->alone);
 	qdict_put_int(dict, "copies", query->copies);

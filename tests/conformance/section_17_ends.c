@@ -123,8 +123,16 @@ TEST("a reduction and a multicast are an all-reduce", .devices = 3, .needs = CON
 
 /* ------------------------------------------------------------------------ ends */
 
-enum { SOURCE_FAULT, SOURCE_LEAVES, TARGET_FAULT, TARGET_LEAVES, DEVICE_LOST, PORT_RESET, LINK_LOST,
-       ENDS };
+enum {
+	SOURCE_FAULT,
+	SOURCE_LEAVES,
+	TARGET_FAULT,
+	TARGET_LEAVES,
+	DEVICE_LOST,
+	PORT_RESET,
+	LINK_LOST,
+	ENDS
+};
 
 static const char *const causes[ENDS] = { "source-fault",  "source-leaves", "target-fault",
 					  "target-leaves", "device-lost",   "port-reset",
@@ -191,7 +199,8 @@ TEST("each cause ends a group for all its members", .rows = ENDS, .label = cause
 	query = group_wait(c, &g, T3_GROUP_STATE_ENDED);
 	CHECK_EQUAL(c, "cause", query.cause, kinds[row]);
 	CHECK_EQUAL(c, "cause_rank", query.cause_rank, (target ? g.own : g.member[0]).dev->rank);
-	CHECK_EQUAL(c, "end_epoch", query.end_epoch, row == DEVICE_LOST || row == PORT_RESET ? 0 : 1);
+	CHECK_EQUAL(c, "end_epoch", query.end_epoch,
+		    row == DEVICE_LOST || row == PORT_RESET ? 0 : 1);
 	CHECK_EQUAL(c, "entries", query.entries, 0);
 	CHECK_EQUAL(c, "used", group_port(c, g.member[1].dev).used, 0);
 	/* Source 1 has finished: it faults at the next ARM. */
@@ -254,7 +263,8 @@ TEST("an earlier end of a group counts", .devices = 4, .needs = CONF_SWITCH)
 }
 
 /* A group of other ranks goes on. */
-TEST("the reset of a port ends no group of others", .devices = 4, .needs = CONF_SWITCH | CONF_INJECT)
+TEST("the reset of a port ends no group of others", .devices = 4,
+     .needs = CONF_SWITCH | CONF_INJECT)
 {
 	struct group g;
 

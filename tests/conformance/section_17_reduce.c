@@ -19,7 +19,8 @@ static void check_sums(struct conf *c, struct group *g)
 	uint32_t n = g->count;
 
 	for (uint32_t i = 0; i < 16; i++)
-		CHECK_EQUAL(c, "sum", conf_buffer(&g->own, 4 * i, 4), n * i + 1000 * n * (n - 1) / 2);
+		CHECK_EQUAL(c, "sum", conf_buffer(&g->own, 4 * i, 4),
+			    n * i + 1000 * n * (n - 1) / 2);
 }
 
 TEST("updates of the same place leave the switch as one", .devices = 4, .needs = CONF_SWITCH)
@@ -88,8 +89,7 @@ TEST("each op on each type is that of section 4", .rows = REFERENCE_PAIRS, .labe
 		}
 	if (pair.op == T3_OP_STORE) {
 		/* Nothing can be merged with it. */
-		struct t3_fault_record record =
-			conf_wait_fault(c, &g.member[0], T3_FAULT_REJECTED);
+		struct t3_fault_record record = conf_wait_fault(c, &g.member[0], T3_FAULT_REJECTED);
 
 		CHECK_EQUAL(c, "detail", record.detail, T3_NAK_NO_GRANT);
 		return;
@@ -106,6 +106,68 @@ TEST("each op on each type is that of section 4", .rows = REFERENCE_PAIRS, .labe
 						 (int)((at / 8 * 8 + at % 8 / size + i) % 3) + 1));
 		CHECK_EQUAL(c, "element", conf_buffer(&g.own, at, size), wanted);
 	}
+}
+
+/* ----------------------------------------------------------------------- order */
+
+/* The group that is open is made anew, with the flag. */
+static void make_ordered(struct conf *c, struct group *g, uint32_t places)
+{
+	group_destroy(c, g);
+	g->args.flags = T3_GROUP_ORDERED;
+	g->args.places = places;
+	ADMIN(c, g->own.dev, T3_CMD_GROUP_CREATE, &g->args);
+}
+
+/* f32: (1e8 + 1) - 1e8 is 0, as 1e8 + 1 is 1e8; the other way it is 1. */
+TEST("an ordered group adds in the order of members", .rows = 6, .devices = 4, .needs = CONF_SWITCH)
+{
+	static const uint8_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+					      { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+	static const uint64_t values[3] = { 0x4cbebc20, 0x3f800000, 0xccbebc20 };
+	struct t3_cmd_group_query query;
+	struct group g;
+
+	group_open(c, &g, T3_GROUP_REDUCE, 3);
+	make_ordered(c, &g, 2);
+	g.from.dtype = g.to.dtype = T3_DTYPE_F32;
+	group_join(c, &g);
+	group_map(c, &g);
+	group_arm(c, &g, 1);
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned source = orders[row][i];
+
+		for (uint64_t at = 0; at < 64; at += 8)
+			conf_store(&g.member[source], at, 8, values[source] << 32 | values[source]);
+		conf_wait_state(c, &g.member[source], T3_SPACE_COMPLETE, 1);
+	}
+	group_complete(c, &g, 1);
+	for (uint64_t at = 0; at < 64; at += 4)
+		CHECK_EQUAL(c, "sum", conf_buffer(&g.own, at, 4), 0);
+	query = group_query(c, &g);
+	CHECK_EQUAL(c, "flags", query.flags, T3_GROUP_ORDERED);
+	CHECK_EQUAL(c, "places", query.places, 2);
+	CHECK_EQUAL(c, "alone", query.alone, 0);
+	CHECK_EQUAL(c, "merged", query.merged, 2 * 2);
+}
+
+TEST("an ordered group refuses an update too many", .devices = 3, .needs = CONF_SWITCH)
+{
+	struct t3_fault_record record;
+	struct group g;
+
+	group_open(c, &g, T3_GROUP_REDUCE, 2);
+	make_ordered(c, &g, 1);
+	g.from.rows = g.to.rows = 2; /* four places of 32 bytes */
+	group_join(c, &g);
+	group_map(c, &g);
+	group_arm(c, &g, 1);
+	for (uint64_t at = 0; at < 128; at += 8)
+		conf_store(&g.member[0], at, 8, at);
+	record = conf_wait_fault(c, &g.member[0], T3_FAULT_REJECTED);
+	CHECK_EQUAL(c, "detail", record.detail, T3_NAK_OVERSHOOT);
+	group_wait_fault(c, &g.member[1], T3_FAULT_PEER_DEAD);
+	group_wait_fault(c, &g.own, T3_FAULT_PEER_POISON);
 }
 
 /* ----------------------------------------------------------------------- alone */

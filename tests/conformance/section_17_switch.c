@@ -34,8 +34,10 @@ TEST("a port says how many entries it has", .needs = CONF_SWITCH)
 
 /* --------------------------------------------------------------- GROUP_CREATE */
 
-#define CREATE(name, field, value, status) \
-	{ name, CONF_FIELD(t3_cmd_group_create, field), value, status }
+#define CREATE(name, field, value, status)                                  \
+	{                                                                   \
+		name, CONF_FIELD(t3_cmd_group_create, field), value, status \
+	}
 
 static const struct conf_change create_changes[] = {
 	CREATE("space-none", space, T3_MAX_SPACES, T3_ADMIN_BAD_SPACE),
@@ -47,6 +49,9 @@ static const struct conf_change create_changes[] = {
 	CREATE("members-33", members, T3_GROUP_MEMBERS + 1, T3_ADMIN_BAD_VALUE),
 	CREATE("import-32", import, T3_SPACE_IMPORTS, T3_ADMIN_BAD_VALUE),
 	CREATE("import-of-multicast", kind, T3_GROUP_MULTICAST, T3_ADMIN_BAD_VALUE),
+	CREATE("flags-2", flags, 2, T3_ADMIN_BAD_VALUE),
+	CREATE("ordered-without-places", flags, T3_GROUP_ORDERED, T3_ADMIN_BAD_VALUE),
+	CREATE("places-without-flag", places, 1, T3_ADMIN_BAD_VALUE),
 };
 
 static const char *create_label(unsigned row)
@@ -58,9 +63,9 @@ TEST("each wrong value of a new group is refused", .rows = ARRAY_SIZE(create_cha
      .label = create_label, .needs = CONF_SWITCH)
 {
 	struct conf_device *d = conf_device(c, 0);
-	struct t3_cmd_group_create args = {
-		.kind = T3_GROUP_REDUCE, .import = T3_SPACE_IMPORTS - 1, .members = T3_GROUP_MEMBERS
-	};
+	struct t3_cmd_group_create args = { .kind = T3_GROUP_REDUCE,
+					    .import = T3_SPACE_IMPORTS - 1,
+					    .members = T3_GROUP_MEMBERS };
 	struct conf_space s;
 
 	conf_space_simple(c, d, &s);
@@ -104,10 +109,42 @@ TEST("a device has so many groups and no more", .needs = CONF_SWITCH)
 	CHECK_EQUAL(c, "generation of the next group", args.generation, last.generation + 1);
 }
 
+/* The port's entries are divided among groups. */
+TEST("an ordered group has its entries or is not made", .needs = CONF_SWITCH)
+{
+	struct t3_cmd_group_create args = { .kind = T3_GROUP_REDUCE,
+					    .members = 2,
+					    .flags = T3_GROUP_ORDERED };
+	struct conf_device *d = conf_device(c, 0);
+	uint32_t entries = group_port(c, d).entries;
+	struct t3_cmd_group first;
+	struct conf_space s;
+
+	conf_space_simple(c, d, &s);
+	args.space = s.args.space;
+	args.places = 0x80000001;
+	conf_try(c, d, T3_CMD_GROUP_CREATE, &args, sizeof(args), T3_ADMIN_NO_RESOURCE);
+	args.places = entries / 2 + 1;
+	conf_try(c, d, T3_CMD_GROUP_CREATE, &args, sizeof(args), T3_ADMIN_NO_RESOURCE);
+	args.places = entries / 2;
+	ADMIN(c, d, T3_CMD_GROUP_CREATE, &args);
+	first = (struct t3_cmd_group){ s.args.space, args.group, args.generation, 0 };
+	args = (struct t3_cmd_group_create){ .space = s.args.space,
+					     .kind = T3_GROUP_REDUCE,
+					     .members = 2,
+					     .flags = T3_GROUP_ORDERED,
+					     .places = 1 };
+	conf_try(c, d, T3_CMD_GROUP_CREATE, &args, sizeof(args), T3_ADMIN_NO_RESOURCE);
+	ADMIN(c, d, T3_CMD_GROUP_DESTROY, &first);
+	ADMIN(c, d, T3_CMD_GROUP_CREATE, &args);
+}
+
 /* --------------------------------------------------------------- GROUP_MEMBER */
 
-#define MEMBER(name, field, value, status) \
-	{ name, CONF_FIELD(t3_cmd_group_member, field), value, status }
+#define MEMBER(name, field, value, status)                                  \
+	{                                                                   \
+		name, CONF_FIELD(t3_cmd_group_member, field), value, status \
+	}
 
 static const struct conf_change member_changes[] = {
 	MEMBER("group-next", group, 0xff0000, T3_ADMIN_BAD_INDEX),

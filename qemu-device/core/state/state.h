@@ -39,9 +39,9 @@ T3_STATE_SIZE(
 T3_STATE_SIZE(t3_gang, 64);
 T3_STATE_SIZE(t3_fabric, 18600); /* ops: callbacks; peer: connected anew */
 T3_STATE_SIZE(t3_group_end, 52);
-T3_STATE_SIZE(t3_group, 1944);
-T3_STATE_SIZE(t3_switch_entry, 1128);		     /* used, chain, before: derived */
-T3_STATE_SIZE(t3_switch_port, 296);		     /* tell, free, fresh, used: derived */
+T3_STATE_SIZE(t3_group, 1952);	      /* reserve, held: derived */
+T3_STATE_SIZE(t3_switch_entry, 1128); /* used, chain, before: derived */
+T3_STATE_SIZE(t3_switch_port, 296);   /* tell, free, fresh, used, reserved: derived */
 T3_STATE_SIZE(t3_switch, 13984 + T3_STATE_COUNTERS); /* ops: callbacks; bucket: derived */
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);

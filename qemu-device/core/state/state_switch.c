@@ -26,6 +26,19 @@ static void visit_end(struct t3_stream *s, struct t3_switch *sw, uint32_t id,
 		sw->port[end->rank].tell[id / 32] |= 1u << id % 32;
 }
 
+static void visit_reserve(struct t3_stream *s, struct t3_switch *sw, struct t3_group *group)
+{
+	uint64_t count;
+
+	t3_stream_u32(s, &group->places);
+	if (!s->loading)
+		return;
+	count = (uint64_t)group->places * group->members;
+	t3_stream_rule(
+		s, (!count || group->kind == T3_GROUP_REDUCE) && t3_entry_reserve(sw, group, count),
+		"a group has reserved more entries than there are");
+}
+
 static void visit_group(struct t3_stream *s, struct t3_switch *sw, uint32_t id)
 {
 	struct t3_group *group = &sw->group[id];
@@ -42,6 +55,7 @@ static void visit_group(struct t3_stream *s, struct t3_switch *sw, uint32_t id)
 		visit_end(s, sw, id, t3_group_end(group, i));
 	t3_stream_rule(s, group->own.used && group->own.rank == group->owner,
 		       "a group is another rank's");
+	visit_reserve(s, sw, group);
 	t3_stream_u32(s, &group->epoch);
 	t3_stream_u32(s, &group->asked);
 	t3_stream_u32(s, &group->done);
@@ -113,8 +127,26 @@ static struct t3_switch_entry *visit_entry(struct t3_stream *s, struct t3_switch
 	if (s->loading && !t3_stream_rule(s, fits(sw, &entry->sum), "an entry has a wrong packet"))
 		return NULL;
 	entry->group = entry->sum.src_space;
+	if (s->loading && !t3_stream_rule(s, t3_entry_reheld(sw, entry),
+					  "an entry is not of those that its group has reserved"))
+		return NULL;
 	t3_stream_bytes(s, entry->payload, entry->sum.length);
 	return s->refused ? NULL : entry;
+}
+
+/* Has its place none yet, or, of a group that is ORDERED, none of this one member? */
+static bool is_new(const struct t3_switch *sw, const struct t3_group *group,
+		   const struct t3_switch_entry *entry)
+{
+	const struct t3_switch_entry *at = t3_entry_find(sw, entry->group, &entry->sum);
+
+	if (!group->reserve)
+		return !at;
+	for (; at; at = t3_entry_find_next(at))
+		if (at->from & entry->from)
+			return false;
+	return entry->from && !(entry->from & (entry->from - 1)) &&
+	       !((uint64_t)entry->from >> group->members);
 }
 
 /* Those of a group, or of a port: NULL. */
@@ -137,7 +169,7 @@ static void visit_list(struct t3_stream *s, struct t3_switch *sw, struct t3_swit
 			t3_port_append(sw, entry);
 		} else if (t3_stream_rule(s,
 					  entry->group == t3_group_id(sw, group) &&
-						  !t3_entry_find(sw, entry->group, &entry->sum),
+						  is_new(sw, group, entry),
 					  "an entry is another group's, or its place has two")) {
 			t3_entry_put(sw, entry);
 		}

@@ -13,14 +13,20 @@ uint32_t t3_group_create(struct t3_switch *sw, uint32_t rank, uint32_t space_gen
 	if (!cmd->members || cmd->members > T3_GROUP_MEMBERS ||
 	    cmd->import >= (cmd->kind == T3_GROUP_REDUCE ? T3_SPACE_IMPORTS : 1))
 		return T3_ADMIN_BAD_VALUE;
+	if (cmd->flags & ~T3_GROUP_ORDERED || !cmd->flags != !cmd->places ||
+	    (cmd->flags && cmd->kind != T3_GROUP_REDUCE))
+		return T3_ADMIN_BAD_VALUE;
 	while (id < first + T3_PORT_GROUPS && sw->group[id].state != T3_GROUP_STATE_FREE)
 		id++;
 	if (id == first + T3_PORT_GROUPS)
 		return T3_ADMIN_NO_RESOURCE;
 	group = &sw->group[id];
+	group->owner = rank;
+	if (!t3_entry_reserve(sw, group, (uint64_t)cmd->places * cmd->members))
+		return T3_ADMIN_NO_RESOURCE;
 	group->state = T3_GROUP_STATE_OPEN;
 	group->kind = cmd->kind;
-	group->owner = rank;
+	group->places = cmd->places;
 	group->members = cmd->members;
 	group->own.used = true;
 	group->own.rank = rank;
@@ -159,6 +165,8 @@ uint32_t t3_group_query(struct t3_switch *sw, uint32_t rank, uint32_t space_gene
 	cmd->merged = group->merged;
 	cmd->alone = group->alone;
 	cmd->copies = group->copies;
+	cmd->flags = group->places ? T3_GROUP_ORDERED : 0;
+	cmd->places = group->places;
 	return T3_ADMIN_OK;
 }
 

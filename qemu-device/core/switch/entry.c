@@ -38,11 +38,12 @@ void t3_entries_clear(struct t3_switch *sw)
 		for (i = 0; i < port->fresh; i++)
 			memset(&port->entry[i], 0, offsetof(struct t3_switch_entry, payload));
 		port->fresh = port->used = port->most = port->ready_count = 0;
+		port->reserved = 0;
 		port->free = port->ready = port->ready_last = NULL;
 	}
 	for (i = 0; i < T3_MAX_GROUPS; i++) {
 		sw->group[i].first = sw->group[i].last = NULL;
-		sw->group[i].entries = 0;
+		sw->group[i].entries = sw->group[i].held = 0;
 	}
 }
 
@@ -56,6 +57,13 @@ uint32_t t3_entry_hash(uint32_t group, const struct t3_packet *packet)
 	return (uint32_t)((hash * 0xbf58476d1ce4e5b9ull) >> 32);
 }
 
+static bool is_at(const struct t3_switch_entry *entry, uint32_t group,
+		  const struct t3_packet *packet)
+{
+	return entry->group == group && entry->sum.segment == packet->segment &&
+	       entry->sum.row == packet->row && entry->sum.col == packet->col;
+}
+
 static struct t3_switch_entry **bucket_of(const struct t3_switch *sw, uint32_t group,
 					  const struct t3_packet *packet)
 {
@@ -67,10 +75,18 @@ struct t3_switch_entry *t3_entry_find(const struct t3_switch *sw, uint32_t group
 {
 	struct t3_switch_entry *entry = *bucket_of(sw, group, packet);
 
-	while (entry && (entry->group != group || entry->sum.segment != packet->segment ||
-			 entry->sum.row != packet->row || entry->sum.col != packet->col))
+	while (entry && !is_at(entry, group, packet))
 		entry = entry->chain;
 	return entry;
+}
+
+struct t3_switch_entry *t3_entry_find_next(const struct t3_switch_entry *entry)
+{
+	struct t3_switch_entry *next = entry->chain;
+
+	while (next && !is_at(next, entry->group, &entry->sum))
+		next = next->chain;
+	return next;
 }
 
 uint32_t t3_entry_port(const struct t3_switch *sw, const struct t3_switch_entry *entry)
@@ -126,24 +142,67 @@ static void count_use(struct t3_switch_port *port, struct t3_switch_entry *entry
 		port->most = port->used;
 }
 
-struct t3_switch_entry *t3_entry_take(struct t3_switch *sw, uint32_t rank, uint32_t group,
-				      const struct t3_packet *packet)
+/* There is a free one. */
+static struct t3_switch_entry *take(struct t3_switch *sw, struct t3_switch_port *port,
+				    uint32_t group, const struct t3_packet *packet)
 {
-	struct t3_switch_port *port = &sw->port[rank];
 	struct t3_switch_entry *entry = port->free;
 
 	if (entry)
 		port->free = entry->next;
-	else if (port->fresh < entries_of(sw))
-		entry = &port->entry[port->fresh++];
 	else
-		return NULL;
+		entry = &port->entry[port->fresh++];
 	count_use(port, entry);
 	entry->group = group;
 	entry->from = 0;
 	entry->sum = *packet;
 	t3_entry_put(sw, entry);
 	return entry;
+}
+
+struct t3_switch_entry *t3_entry_take(struct t3_switch *sw, uint32_t rank, uint32_t group,
+				      const struct t3_packet *packet)
+{
+	struct t3_switch_port *port = &sw->port[rank];
+
+	if (port->used + port->reserved >= entries_of(sw))
+		return NULL;
+	return take(sw, port, group, packet);
+}
+
+bool t3_entry_reserve(struct t3_switch *sw, struct t3_group *group, uint64_t count)
+{
+	struct t3_switch_port *port = &sw->port[group->owner];
+
+	if (count > entries_of(sw) - port->used - port->reserved)
+		return false;
+	group->reserve = (uint32_t)count;
+	port->reserved += group->reserve;
+	return true;
+}
+
+/* What is still in use belongs to no group then. */
+void t3_entry_unreserve(struct t3_switch *sw, struct t3_group *group)
+{
+	sw->port[group->owner].reserved -= group->reserve - group->held;
+	group->reserve = group->held = 0;
+}
+
+struct t3_switch_entry *t3_entry_hold(struct t3_switch *sw, struct t3_group *group,
+				      const struct t3_packet *packet)
+{
+	struct t3_switch_port *port = &sw->port[group->owner];
+
+	group->held++;
+	port->reserved--;
+	return take(sw, port, t3_group_id(sw, group), packet);
+}
+
+/* A sum may leave after its group has become FREE. */
+static bool is_held(const struct t3_switch *sw, const struct t3_switch_entry *entry)
+{
+	return sw->group[entry->group].reserve &&
+	       entry->sum.src_generation == sw->generation[entry->group];
 }
 
 bool t3_entry_claim(struct t3_switch *sw, struct t3_switch_entry *entry)
@@ -171,10 +230,27 @@ bool t3_entry_claim(struct t3_switch *sw, struct t3_switch_entry *entry)
 	return true;
 }
 
+bool t3_entry_reheld(struct t3_switch *sw, const struct t3_switch_entry *entry)
+{
+	struct t3_group *group = &sw->group[entry->group];
+
+	if (!is_held(sw, entry))
+		return true;
+	if (group->held == group->reserve || t3_entry_port(sw, entry) != group->owner)
+		return false;
+	group->held++;
+	sw->port[group->owner].reserved--;
+	return true;
+}
+
 void t3_entry_free(struct t3_switch *sw, struct t3_switch_entry *entry)
 {
 	struct t3_switch_port *port = &sw->port[t3_entry_port(sw, entry)];
 
+	if (is_held(sw, entry)) {
+		sw->group[entry->group].held--;
+		port->reserved++;
+	}
 	entry->used = false;
 	entry->next = port->free;
 	port->free = entry;

@@ -80,6 +80,7 @@ void t3_group_settle(struct t3_switch *sw, struct t3_group *group)
 
 	if (group->state != T3_GROUP_STATE_CLOSED || !is_told(group))
 		return;
+	t3_entry_unreserve(sw, group);
 	memset(group, 0, sizeof(*group));
 	if (!++sw->generation[id])
 		sw->generation[id] = 1;

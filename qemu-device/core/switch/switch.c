@@ -176,6 +176,20 @@ static const char *check_entry(const struct t3_switch *sw, const struct t3_switc
 	return NULL;
 }
 
+/* The only one of its place, or of its member there if the group is ORDERED. */
+static bool is_only(const struct t3_switch *sw, const struct t3_group *group,
+		    const struct t3_switch_entry *entry)
+{
+	const struct t3_switch_entry *at = t3_entry_find(sw, t3_group_id(sw, group), &entry->sum);
+	uint32_t from = 0, count = 0;
+
+	if (!group->reserve)
+		return at == entry;
+	for (; at; at = t3_entry_find_next(at), count++)
+		from |= at->from;
+	return !(entry->from & (entry->from - 1)) && (uint32_t)__builtin_popcount(from) == count;
+}
+
 static const char *check_group(struct t3_switch *sw, uint32_t id, uint32_t *used)
 {
 	struct t3_group *group = &sw->group[id];
@@ -185,12 +199,13 @@ static const char *check_group(struct t3_switch *sw, uint32_t id, uint32_t *used
 
 	for (entry = group->first; entry && !broken; entry = entry->next, count++) {
 		broken = check_entry(sw, entry);
-		if (!broken && (entry->group != id || entry->sum.src_space != id || !entry->from ||
-				(uint64_t)entry->from >> group->members ||
-				t3_entry_find(sw, id, &entry->sum) != entry))
+		if (!broken &&
+		    (entry->group != id || entry->sum.src_space != id || !entry->from ||
+		     (uint64_t)entry->from >> group->members || !is_only(sw, group, entry)))
 			broken = "a reduction entry is not its group's";
 	}
-	if (!broken && count != group->entries)
+	if (!broken && (count != group->entries || (group->reserve && count > group->held) ||
+			group->held > group->reserve))
 		broken = "a group's number of entries is wrong";
 	if (!broken && count &&
 	    (group->kind != T3_GROUP_REDUCE || group->state == T3_GROUP_STATE_CLOSED))
@@ -204,6 +219,17 @@ static const char *check_group(struct t3_switch *sw, uint32_t id, uint32_t *used
 	}
 	*used += count;
 	return broken;
+}
+
+/* What the groups of this rank have reserved and do not use. */
+static uint32_t reserved(const struct t3_switch *sw, uint32_t rank)
+{
+	const struct t3_group *group = &sw->group[rank * T3_PORT_GROUPS];
+	uint32_t i, sum = 0;
+
+	for (i = 0; i < T3_PORT_GROUPS; i++)
+		sum += group[i].reserve - group[i].held;
+	return sum;
 }
 
 static const char *check_port(const struct t3_switch *sw, uint32_t rank, uint32_t *used)
@@ -221,6 +247,9 @@ static const char *check_port(const struct t3_switch *sw, uint32_t rank, uint32_
 		broken = "a port's number of sums is wrong";
 	if (!broken && (told || count) && port->down->una == port->down->next)
 		broken = "something waits for a link from the switch, and nothing will send it";
+	if (!broken && (port->reserved != reserved(sw, rank) ||
+			port->used + port->reserved > sw->fabric->config.switch_entries))
+		broken = "a port's reserved entries are not those of its groups";
 	if (!broken && (port->used > port->most || !port->ticket != !port->needs ||
 			port->ticket > sw->tickets))
 		broken = "a port's numbers contradict each other";

@@ -46,6 +46,8 @@ struct t3_group {
 	struct t3_group_cause cause;
 	struct t3_switch_entry *first, *last; /* entries that wait for members */
 	uint32_t entries;
+	uint32_t places;	/* ORDERED: in an epoch; else 0 */
+	uint32_t reserve, held; /* ORDERED: entries that are the group's, and how many are in use */
 	uint32_t
 		skip[T3_GROUP_SKIPS / 32]; /* bit: an update with that hash went alone in `epoch` */
 	uint64_t merged, alone, copies;
@@ -77,6 +79,7 @@ struct t3_switch_port {
 	struct t3_switch_entry *entry, *free;
 	uint32_t fresh; /* entries before that one have been used */
 	uint32_t used, most;
+	uint32_t reserved; /* unused ones that groups of this rank have reserved */
 	struct t3_switch_counts counts;
 };
 
@@ -111,6 +114,17 @@ static inline struct t3_group_end *t3_group_end(struct t3_group *group, uint32_t
 static inline bool t3_group_is_target(const struct t3_group *group, const struct t3_group_end *end)
 {
 	return (end == &group->own) == (group->kind == T3_GROUP_REDUCE);
+}
+
+static inline uint32_t t3_group_all(const struct t3_group *group)
+{
+	return ~(uint32_t)0 >> (32 - group->members);
+}
+
+/* Will no other member add to what these have sent? */
+static inline bool t3_group_is_full(const struct t3_group *group, uint32_t from)
+{
+	return (from | group->done) == t3_group_all(group);
 }
 
 /* Is `epoch` from `from` on, as SPEC.md 6.2 says for ends? 0: all epochs are. */
@@ -174,6 +188,13 @@ uint32_t t3_group_multicast(struct t3_switch *sw, struct t3_group *group,
 			    const struct t3_packet *packet, const uint8_t *payload);
 /* Entries to which no missing member will add leave. */
 void t3_group_leave(struct t3_switch *sw, struct t3_group *group);
+void t3_group_send_sum(struct t3_switch *sw, struct t3_group *group, struct t3_switch_entry *entry);
+
+/* order.c: the same of a group with the flag ORDERED. `out` is the packet as it leaves. */
+uint32_t t3_order_reduce(struct t3_switch *sw, struct t3_group *group,
+			 const struct t3_packet *packet, const struct t3_packet *out,
+			 const uint8_t *payload);
+void t3_order_leave(struct t3_switch *sw, struct t3_group *group);
 
 /* entry.c */
 bool t3_entries_new(struct t3_switch *sw);
@@ -183,11 +204,21 @@ uint32_t t3_entry_hash(uint32_t group, const struct t3_packet *packet);
 /* NULL: there is none. */
 struct t3_switch_entry *t3_entry_find(const struct t3_switch *sw, uint32_t group,
 				      const struct t3_packet *packet);
-/* NULL: all of the port are in use. It is in its group's list, and has the packet's place. */
+/* The next one of the same place, which a group that is ORDERED may have. */
+struct t3_switch_entry *t3_entry_find_next(const struct t3_switch_entry *entry);
+/* Entries of its owner's port for a group that is ORDERED. False: too few are free. */
+bool t3_entry_reserve(struct t3_switch *sw, struct t3_group *group, uint64_t count);
+void t3_entry_unreserve(struct t3_switch *sw, struct t3_group *group);
+/* One of these: held < reserve. */
+struct t3_switch_entry *t3_entry_hold(struct t3_switch *sw, struct t3_group *group,
+				      const struct t3_packet *packet);
+/* NULL: all of the port are in use or reserved. It is in its group's list, and has the packet's place. */
 struct t3_switch_entry *t3_entry_take(struct t3_switch *sw, uint32_t rank, uint32_t group,
 				      const struct t3_packet *packet);
 /* For loading a state: is a free one of the port; it is taken. */
 bool t3_entry_claim(struct t3_switch *sw, struct t3_switch_entry *entry);
+/* For the same, when its packet is loaded. False: its group has reserved no more. */
+bool t3_entry_reheld(struct t3_switch *sw, const struct t3_switch_entry *entry);
 void t3_entry_put(struct t3_switch *sw, struct t3_switch_entry *entry);	   /* in its group's list */
 void t3_entry_remove(struct t3_switch *sw, struct t3_switch_entry *entry); /* from that list */
 void t3_entry_free(struct t3_switch *sw, struct t3_switch_entry *entry);   /* it is in no list */

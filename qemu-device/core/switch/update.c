@@ -20,12 +20,7 @@ static struct t3_packet outgoing(const struct t3_switch *sw, const struct t3_gro
 
 /* ----------------------------------------------------------------- entries */
 
-static uint32_t all_members(const struct t3_group *group)
-{
-	return ~(uint32_t)0 >> (32 - group->members);
-}
-
-static void leave(struct t3_switch *sw, struct t3_group *group, struct t3_switch_entry *entry)
+void t3_group_send_sum(struct t3_switch *sw, struct t3_group *group, struct t3_switch_entry *entry)
 {
 	uint32_t count = (uint32_t)__builtin_popcount(entry->from);
 
@@ -36,21 +31,20 @@ static void leave(struct t3_switch *sw, struct t3_group *group, struct t3_switch
 	t3_port_ready(sw, entry);
 }
 
-static bool is_full(const struct t3_group *group, uint32_t from)
-{
-	return (from | group->done) == all_members(group);
-}
-
 /* All entries are looked at, so that their work counts. */
 void t3_group_leave(struct t3_switch *sw, struct t3_group *group)
 {
 	struct t3_switch_entry *entry, *next;
 
 	t3_clock_charge(&sw->fabric->clock, group->entries, 0);
+	if (group->reserve) {
+		t3_order_leave(sw, group);
+		return;
+	}
 	for (entry = group->first; entry; entry = next) {
 		next = entry->next;
-		if (is_full(group, entry->from))
-			leave(sw, group, entry);
+		if (t3_group_is_full(group, entry->from))
+			t3_group_send_sum(sw, group, entry);
 	}
 }
 
@@ -69,8 +63,8 @@ static void merge(struct t3_switch *sw, struct t3_group *group, struct t3_switch
 	entry->from |= 1u << packet->import;
 	sw->port[packet->src_rank].counts.merged++;
 	group->merged++;
-	if (is_full(group, entry->from))
-		leave(sw, group, entry);
+	if (t3_group_is_full(group, entry->from))
+		t3_group_send_sum(sw, group, entry);
 }
 
 /* Returns T3_STATUS_BUSY, and nothing is counted, without a slot. */
@@ -94,7 +88,8 @@ static bool goes_alone(const struct t3_group *group, const struct t3_packet *pac
 {
 	uint32_t skip = t3_entry_hash(0, packet) % T3_GROUP_SKIPS;
 
-	return (group->skip[skip / 32] >> skip % 32 & 1) || is_full(group, 1u << packet->import);
+	return (group->skip[skip / 32] >> skip % 32 & 1) ||
+	       t3_group_is_full(group, 1u << packet->import);
 }
 
 uint32_t t3_group_reduce(struct t3_switch *sw, struct t3_group *group,
@@ -110,12 +105,14 @@ uint32_t t3_group_reduce(struct t3_switch *sw, struct t3_group *group,
 		return T3_NAK_NOT_ARMED;
 	if (packet->epoch != group->epoch)
 		return T3_NAK_EPOCH;
+	if (group->reserve)
+		return t3_order_reduce(sw, group, packet, &out, payload);
 	if (entry && same_shape(entry, packet) && !(entry->from & bit)) {
 		merge(sw, group, entry, packet, payload);
 		return T3_NAK_NONE;
 	}
 	if (entry && !same_shape(entry, packet))
-		leave(sw, group, entry);
+		t3_group_send_sum(sw, group, entry);
 	if (entry || goes_alone(group, packet))
 		return send_alone(sw, group, packet, payload);
 	entry = t3_entry_take(sw, packet->src_rank, id, &out);

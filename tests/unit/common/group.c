@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "group.h"
 
+static uint32_t create(struct host_dev *d, struct t3_cmd_group_create cmd, struct group *group)
+{
+	uint32_t status = host_command(d, T3_CMD_GROUP_CREATE, &cmd, sizeof(cmd));
+
+	group->host = d->host;
+	group->owner = d->rank;
+	group->members = cmd.members;
+	group->id = cmd.group;
+	group->generation = cmd.generation;
+	return status;
+}
+
 uint32_t group_create(struct host_dev *d, uint32_t space, uint32_t kind, uint32_t import,
 		      uint32_t members, struct group *group)
 {
 	struct t3_cmd_group_create cmd = {
 		.space = space, .kind = kind, .import = import, .members = members
 	};
-	uint32_t status = host_command(d, T3_CMD_GROUP_CREATE, &cmd, sizeof(cmd));
 
-	group->host = d->host;
-	group->owner = d->rank;
-	group->members = members;
-	group->id = cmd.group;
-	group->generation = cmd.generation;
-	return status;
+	return create(d, cmd, group);
 }
 
 uint32_t group_member(const struct group *group, uint32_t space, uint32_t member,
@@ -99,16 +105,19 @@ void group_source(const struct group *group, uint32_t member, uint32_t kind, uin
 	host_map(&group->host->dev[member], &map);
 }
 
-struct group group_reduce(struct host *host, uint32_t owner, uint32_t rows, uint32_t row_bytes,
-			  uint32_t dtype, uint32_t op)
+/* places 0: not ORDERED */
+static struct group reduce(struct host *host, uint32_t owner, struct group group, uint32_t places)
 {
-	struct group group = { .rows = rows, .row_bytes = row_bytes, .dtype = dtype, .op = op };
+	struct t3_cmd_group_create cmd = { .space = GROUP_TARGET,
+					   .kind = T3_GROUP_REDUCE,
+					   .import = GROUP_IMPORT,
+					   .members = host->ranks,
+					   .flags = places ? T3_GROUP_ORDERED : 0,
+					   .places = places };
 	uint32_t i;
 
 	host_space(&host->dev[owner], GROUP_TARGET);
-	assert_int_equal(group_create(&host->dev[owner], GROUP_TARGET, T3_GROUP_REDUCE,
-				      GROUP_IMPORT, host->ranks, &group),
-			 T3_ADMIN_OK);
+	assert_int_equal(create(&host->dev[owner], cmd, &group), T3_ADMIN_OK);
 	group_import(&host->dev[owner], GROUP_TARGET, &group);
 	for (i = 0; i < host->ranks; i++) {
 		host_space(&host->dev[i], GROUP_SOURCE);
@@ -117,6 +126,24 @@ struct group group_reduce(struct host *host, uint32_t owner, uint32_t rows, uint
 		group_route(&host->dev[i], GROUP_SOURCE, &group, i);
 	}
 	return group;
+}
+
+struct group group_reduce(struct host *host, uint32_t owner, uint32_t rows, uint32_t row_bytes,
+			  uint32_t dtype, uint32_t op)
+{
+	struct group group = { .rows = rows, .row_bytes = row_bytes, .dtype = dtype, .op = op };
+
+	return reduce(host, owner, group, 0);
+}
+
+struct group group_ordered(struct host *host, uint32_t owner, uint32_t rows, uint32_t row_bytes,
+			   uint32_t dtype, uint32_t places)
+{
+	struct group group = {
+		.rows = rows, .row_bytes = row_bytes, .dtype = dtype, .op = T3_OP_ADD
+	};
+
+	return reduce(host, owner, group, places);
 }
 
 void group_send_row(const struct group *group, uint32_t member, uint32_t row, const uint8_t *data)

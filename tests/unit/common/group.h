@@ -26,6 +26,9 @@ struct group {
 /* All ranks of the host, the owner as well, are sources; one tile has a row. Nothing is armed. */
 struct group group_reduce(struct host *host, uint32_t owner, uint32_t rows, uint32_t row_bytes,
 			  uint32_t dtype, uint32_t op);
+/* The same with the op ADD, in the order of members; a source sends to so many places. */
+struct group group_ordered(struct host *host, uint32_t owner, uint32_t rows, uint32_t row_bytes,
+			   uint32_t dtype, uint32_t places);
 /* A source of kind REMOTE or DMA, of rank `member`, with so many updates of each element. */
 void group_source(const struct group *group, uint32_t member, uint32_t kind, uint32_t updates);
 void group_target(const struct group *group, uint32_t updates); /* of each member */
