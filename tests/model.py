@@ -19,7 +19,8 @@ GATE = ROOT / "tests/model/gate.pml"
 LINK = ROOT / "tests/model/link.pml"
 EPOCH = ROOT / "tests/model/epoch.pml"
 GRANT = ROOT / "tests/model/grant.pml"
-README = ROOT / "tests/model/README.md"
+GROUP = ROOT / "tests/model/group.pml"
+PAGES = [ROOT / "tests/model/README.md", ROOT / "tests/model/groups.md"]
 SECONDS = 600
 FOUND = re.compile(r"errors: (\d+)\n\s+(\d+) states, stored", re.M)
 
@@ -262,6 +263,35 @@ def grants_need_each_rule():
         check(text in error, f"{rule} is found as {text}", error)
 
 
+LOSSY = ("RESETS=0",)
+RESET = ("ACCIDENTS=0",)
+NARROW = ("RESETS=0", "ACCIDENTS=0", "SLOTS=2", "UPDATES=3")
+# As GRANT_RULES.
+GROUP_RULES = [
+    ("AGAIN", LOSSY, "added[0]<="), ("OWN_ENTRY", LOSSY, "counted=="), ("KEEP_DONE", LOSSY, "state==0"),
+    ("NO_ROOM", LOSSY, "added[0]=="), ("PASS_BUSY", NARROW, "added[0]=="),
+    ("BEHIND_BUSY", NARROW, "added[0]=="), ("ANY_ROOM", NARROW, "had_room["),
+    ("KEEP_ENTRIES", RESET, "state==0"), ("UNTOLD", RESET, "knows")]
+
+
+def groups_hold_with_resets_of_ports():
+    holds(GROUP, RESET)
+
+
+def groups_hold_with_accidents_of_links():
+    holds(GROUP, LOSSY)
+
+
+def groups_hold_with_a_narrow_link():
+    holds(GROUP, NARROW, (*NARROW[:2], "SLOTS=1", "UPDATES=3"))
+
+
+def groups_need_each_rule():
+    for rule, variant, text in GROUP_RULES:
+        error, _ = verdict(GROUP, rule, *variant, compiler=GLANCE)
+        check(text in error, f"{rule} is found as {text}", error)
+
+
 def native_test_exists(name):
     program, _, sentence = name.partition(": ")
     path = ROOT / f"tests/unit/{program}.c"
@@ -269,9 +299,10 @@ def native_test_exists(name):
 
 
 def rules_have_native_tests():
-    """Each rule of links, epochs and grants is in README's tables with native tests that there are."""
-    rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \|$", README.read_text(), re.M)
-    heads = [rule for model in (LINK, EPOCH, GRANT)
+    """Each rule of links, epochs, grants and groups is in a page's table with native tests that there are."""
+    text = "\n".join(page.read_text() for page in PAGES)
+    rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \|$", text, re.M)
+    heads = [rule for model in (LINK, EPOCH, GRANT, GROUP)
              for rule in re.findall(r"^ \*\t([A-Z_]{3,}) +\S", model.read_text().split("*/\n#", 1)[0], re.M)]
     check(sorted(rule for rule, _ in rows) == sorted([*heads, "FAR_BEHIND", "NO_QUERY"]), "rules",
           (rows, heads))
@@ -298,10 +329,12 @@ TESTS = [lock_holds, lock_needs_barrier, lock_needs_wake, lock_needs_turns, lock
          epochs_remember_who_has_gone, epochs_are_reported, epochs_take_updates_while_arming,
          epochs_are_compared, epochs_end_by_a_refusal, epochs_hold_with_accidents_of_links,
          epochs_need_the_verdict_of_links, epochs_need_the_verdict_of_states,
-         epochs_do_not_wait_for_who_ended_later, grants_hold, rules_have_native_tests]
+         epochs_do_not_wait_for_who_ended_later, grants_hold, groups_hold_with_resets_of_ports,
+         rules_have_native_tests]
 LONG = [epochs_hold_on_a_ring, epochs_hold_with_accidents_and_a_free_rank,
         grants_hold_with_accidents_of_links, grants_need_each_rule, rules_that_nothing_needs,
-        rings_hold_with_accidents_of_links, more_grants_hold]
+        rings_hold_with_accidents_of_links, more_grants_hold, groups_hold_with_accidents_of_links,
+        groups_hold_with_a_narrow_link, groups_need_each_rule]
 
 
 def main():

@@ -154,6 +154,31 @@ TEST("two updates of each element from each source are all counted")
 	host_free(host);
 }
 
+TEST("a source that is ahead of the others adds once to an entry")
+{
+	struct host *host = host_switch(3, 64, NULL, NULL);
+	struct group group = group_reduce(host, 0, 1, 64, T3_DTYPE_I32, T3_OP_ADD);
+	uint32_t i, k, value;
+	uint8_t data[BYTES];
+
+	group_target(&group, 2);
+	for (i = 0; i < 3; i++)
+		group_source(&group, i, T3_SEG_REMOTE, 2);
+	group_arm(&group, 1);
+	for (i = 0; i < 3; i++)
+		for (k = 0; k < 2; k++) {
+			fill(data, i);
+			group_send(&group, i, data);
+		}
+	host_drain(host);
+	host_expect(&host->dev[0], GROUP_TARGET, T3_SPACE_COMPLETE, 1);
+	for (i = 0; i < 64; i += 4) {
+		memcpy(&value, group_result(&group) + i, 4);
+		assert_int_equal(value, 2 * (6 * 1000003u + 3 * i));
+	}
+	host_free(host);
+}
+
 TEST("each type and op gives the bits of a plain reduction")
 {
 	uint32_t dtype, op, i;
