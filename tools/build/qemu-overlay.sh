@@ -302,9 +302,12 @@ qapi_fabric() {
 		#
 		# Properties for t3-fabric objects.
 		#
-		# @topology: ring or full
+		# @topology: ring, full or switch
 		#
 		# @ranks: number of devices
+		#
+		# @switch-entries: sums that each port of a switch holds (default:
+		#     4096)
 		#
 		# @timed: the guest may run the timed model, which takes memory and
 		#     time of the host (default: off)
@@ -341,6 +344,7 @@ qapi_fabric() {
 		##
 		{ 'struct': 'T3FabricProperties',
 		  'data': { '*topology': 'str', '*ranks': 'uint32',
+		            '*switch-entries': 'uint32',
 		            '*timed': 'bool', '*inject': 'str', '*record': 'str',
 		            '*iothread': 'str', '*workers': 'uint32',
 		            '*node': 'uint32', '*nodes': ['T3Node'],
