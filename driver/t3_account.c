@@ -5,7 +5,7 @@
  * Memory is charged to the user who opened the file that asked for it, until it is free again. A
  * buffer that is mapped, exported or used by a job counts for its maker, also when its handle or
  * the file is closed. So an account lives as long as anything is charged to it. The same holds for
- * resources of which a device has a finite number: queues, spaces, segments.
+ * resources of which a device has a finite number: queues, spaces, segments, groups.
  *
  * A user without a privilege may have as much of each as he leaves free, unless the administrator
  * sets a number. So a user who is alone may have half of the device, and after n users who take all
@@ -49,6 +49,11 @@ static unsigned int user_segments;
 module_param(user_segments, uint, 0644);
 MODULE_PARM_DESC(user_segments,
 		 "Segments that one user may have mapped on a device (0: as much as the user leaves free). CAP_SYS_RESOURCE may have more.");
+
+static unsigned int user_groups;
+module_param(user_groups, uint, 0644);
+MODULE_PARM_DESC(user_groups,
+		 "Groups of the switch that one user may have on a device (0: as much as the user leaves free). CAP_SYS_RESOURCE may have more.");
 
 static u64 t3_host_charged; /* t3_users_lock: T3_POOL_HOST of all users */
 
@@ -123,6 +128,7 @@ static const struct t3_pool_limit {
 	[T3_POOL_QUEUES] = { &user_queues, 1 },
 	[T3_POOL_SPACES] = { &user_spaces, 1 },
 	[T3_POOL_SEGMENTS] = { &user_segments, 1 },
+	[T3_POOL_GROUPS] = { &user_groups, 1 },
 };
 
 /* The amount for all users together. */
@@ -139,6 +145,8 @@ static u64 t3_pool_size(const struct t3_device *tdev, enum t3_pool pool)
 		return tdev->caps.max_queues;
 	case T3_POOL_SPACES:
 		return tdev->caps.max_spaces;
+	case T3_POOL_GROUPS:
+		return T3_PORT_GROUPS;
 	default:
 		return T3_MAX_SEGMENTS;
 	}

@@ -29,6 +29,10 @@ static bool t3_admin_configures(enum t3_admin_opcode opcode)
 	case T3_CMD_ROUTE_CLAIM:
 	case T3_CMD_ROUTE_QUERY:
 	case T3_CMD_KEY_SET:
+	case T3_CMD_GROUP_CREATE:
+	case T3_CMD_GROUP_MEMBER:
+	case T3_CMD_GROUP_DESTROY:
+	case T3_CMD_GROUP_QUERY:
 	case T3_CMD_IMPORT_SET:
 	case T3_CMD_IMPORT_CLEAR:
 	case T3_CMD_QUEUE_CREATE:

@@ -2,10 +2,11 @@
 /*
  * The device's folder in debugfs: accel/<PCI function>/ of its mount.
  *
- *  spaces    spaces with their segments, grants and routes
+ *  spaces    spaces with their segments, grants, routes and groups of the switch
  *  tiles     tiles that spaces wait for, and what those wait for
  *  queues    queues with the jobs in their rings
  *  links     links to other ranks: whether they are up, and what they still wait for
+ *  switch    this device's port of the switch, if there is one
  *  memory    the allocators of device memory and aperture
  *  counters  counters of the device
  *  resets    how often the function and its queues were reset, and jobs timed out
@@ -131,6 +132,7 @@ DEFINE_SHOW_ATTRIBUTE(t3_debugfs_spaces);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_tiles);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_queues);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_links);
+DEFINE_SHOW_ATTRIBUTE(t3_debugfs_switch);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_memory);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_counters);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_resets);
@@ -144,6 +146,7 @@ static const struct t3_debugfs_file {
 	{ "tiles", 0400, &t3_debugfs_tiles_fops },
 	{ "queues", 0400, &t3_debugfs_queues_fops },
 	{ "links", 0400, &t3_debugfs_links_fops },
+	{ "switch", 0400, &t3_debugfs_switch_fops },
 	{ "memory", 0400, &t3_debugfs_memory_fops },
 	{ "counters", 0400, &t3_debugfs_counters_fops },
 	{ "resets", 0400, &t3_debugfs_resets_fops },

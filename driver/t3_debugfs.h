@@ -31,4 +31,8 @@ int t3_debugfs_queues_show(struct seq_file *m, void *unused);
 /* t3_debugfs_link.c */
 int t3_debugfs_links_show(struct seq_file *m, void *unused);
 
+/* t3_debugfs_switch.c */
+void t3_debugfs_show_groups(struct seq_file *m, const struct t3_space *space);
+int t3_debugfs_switch_show(struct seq_file *m, void *unused);
+
 #endif /* T3_DEBUGFS_H */

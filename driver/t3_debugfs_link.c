@@ -20,7 +20,7 @@ static const char *t3_link_state(const struct t3_cmd_link_query *link)
  * @m: the file
  * @unused: no iterator is used
  *
- * Ranks to which the device has no link are left out.
+ * Ranks to which the device has no link are left out. Link 32 is the one to the switch.
  *
  * Context: process context; waits while the function is reset.
  * Return: 0, or an error of t3_admin().
@@ -30,11 +30,11 @@ int t3_debugfs_links_show(struct seq_file *m, void *unused)
 	struct t3_device *tdev = m->private;
 	u32 peer;
 
-	for (peer = 0; peer < tdev->caps.ranks; peer++) {
+	for (peer = 0; peer <= T3_SWITCH_RANK; peer++) {
 		struct t3_cmd_link_query link = { .peer_rank = peer };
 		int ret;
 
-		if (peer == tdev->caps.rank)
+		if (peer == tdev->caps.rank || (peer >= tdev->caps.ranks && peer < T3_SWITCH_RANK))
 			continue;
 		ret = t3_admin_query(tdev, T3_CMD_LINK_QUERY, &link, sizeof(link));
 		if (ret == -EHOSTUNREACH)

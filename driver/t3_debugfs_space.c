@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * debugfs: spaces with their segments, grants and routes.
+ * debugfs: spaces with their segments, grants, routes and groups.
  */
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
@@ -120,10 +120,11 @@ static void t3_show_space(struct seq_file *m, const struct t3_space *space)
 		if (space->segments[i].mapped)
 			t3_show_segment(m, space, i);
 	t3_show_grants(m, space);
+	t3_debugfs_show_groups(m, space);
 }
 
 /**
- * t3_debugfs_spaces_show() - show spaces with their segments, grants and routes
+ * t3_debugfs_spaces_show() - show spaces with their segments, grants, routes and groups
  * @m: the file
  * @unused: of single_open()
  *

@@ -177,6 +177,11 @@ static inline struct t3_device *to_t3_device(struct drm_device *drm)
 	return container_of(drm, struct t3_device, drm);
 }
 
+static inline bool t3_has_switch(const struct t3_device *tdev)
+{
+	return tdev->caps.topology == T3_TOPOLOGY_SWITCH;
+}
+
 static inline struct t3_device *t3_file_device(struct drm_file *file)
 {
 	return to_t3_device(file->minor->dev);

@@ -21,6 +21,7 @@
 #include "t3_fdinfo.h"
 #include "t3_gate.h"
 #include "t3_grant.h"
+#include "t3_group.h"
 #include "t3_irq.h"
 #include "t3_job.h"
 #include "t3_mem.h"
@@ -114,6 +115,11 @@ static const struct drm_ioctl_desc t3_ioctls[] = {
 	T3_IOCTL(QUEUE_SUBMIT, t3_queue_submit_ioctl),
 	T3_IOCTL(SPACE_TILE, t3_space_tile_ioctl),
 	T3_IOCTL(REFUSAL, t3_refusal_ioctl),
+	T3_IOCTL(GROUP_CREATE, t3_group_create_ioctl),
+	T3_IOCTL(GROUP_MEMBER, t3_group_member_ioctl),
+	T3_IOCTL(GROUP_JOIN, t3_group_join_ioctl),
+	T3_IOCTL(GROUP_DESTROY, t3_group_destroy_ioctl),
+	T3_IOCTL(GROUP_QUERY, t3_group_query_ioctl),
 };
 
 static_assert(ARRAY_SIZE(t3_ioctls) == DRM_T3_IOCTL_COUNT);

@@ -251,24 +251,34 @@ static const struct t3_rule t3_grant_revoke_rules[] = {
 	T3_CAUSE(-ENOENT, drm_t3_grant_revoke, grant, "a grant of the space"),
 };
 
+/**
+ * t3_grant_end() - end a grant, on the device too
+ * @grant: with an owner that is not dead
+ *
+ * Context: t3_topology_lock is held.
+ * Return: 0, or an error of t3_admin(): then nothing has changed.
+ */
+int t3_grant_end(struct t3_grant *grant)
+{
+	const struct t3_space *owner = grant->owner;
+	struct t3_cmd_index cmd = { .space = owner->hw_id, .index = grant->index };
+	int ret = 0;
+
+	lockdep_assert_held(&t3_topology_lock);
+	if (grant->programmed)
+		ret = t3_admin(owner->tdev, T3_CMD_IMPORT_CLEAR, &cmd, sizeof(cmd));
+	if (!ret)
+		t3_grant_detach(grant);
+	return ret;
+}
+
 static int t3_grant_revoke_locked(struct t3_space *owner, u32 handle)
 {
-	struct t3_cmd_index cmd = { .space = owner->hw_id };
 	struct t3_grant *grant;
-	int ret;
 
 	lockdep_assert_held(&t3_topology_lock);
 	grant = owner->dead ? NULL : t3_grant_find(owner, handle);
-	if (!grant)
-		return -ENOENT;
-	if (grant->programmed) {
-		cmd.index = grant->index;
-		ret = t3_admin(owner->tdev, T3_CMD_IMPORT_CLEAR, &cmd, sizeof(cmd));
-		if (ret)
-			return ret;
-	}
-	t3_grant_detach(grant);
-	return 0;
+	return grant ? t3_grant_end(grant) : -ENOENT;
 }
 
 /**

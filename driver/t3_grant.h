@@ -22,6 +22,7 @@ static inline struct t3_grant *t3_grant_get(struct t3_grant *grant)
 
 int t3_grant_attach(struct t3_grant *grant, struct t3_space *owner);
 void t3_grant_detach(struct t3_grant *grant);
+int t3_grant_end(struct t3_grant *grant);
 
 /* t3_route.c: the sending side */
 struct t3_route *t3_route_free_slot(struct t3_space *space);
@@ -35,6 +36,7 @@ int t3_grant_import_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 int t3_grant_release_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* t3_key.c */
+u32 t3_key_ranks(const struct t3_device *tdev);
 int t3_key_export_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_key_import_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 

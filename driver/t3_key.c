@@ -33,8 +33,13 @@ MODULE_PARM_DESC(keys,
 
 static_assert(sizeof_field(struct t3_cmd_key_set, key) == DRM_T3_KEY_SECRET);
 
-/* The ranks that this machine's administrators let use keys with a device. */
-static u32 t3_key_ranks(const struct t3_device *tdev)
+/**
+ * t3_key_ranks() - get the ranks that this machine's administrators let use keys with a device
+ * @tdev: the device
+ *
+ * Return: bit for each rank; the switch has none.
+ */
+u32 t3_key_ranks(const struct t3_device *tdev)
 {
 	const struct t3_caps *caps = &tdev->caps;
 	unsigned int rule = READ_ONCE(keys);
@@ -202,6 +207,8 @@ static int t3_key_check(const struct t3_device *tdev, struct drm_file *file,
 		return -EOPNOTSUPP;
 	if (args->key.fabric_id != caps->fabric_id)
 		return -EXDEV;
+	if (args->key.rank == T3_SWITCH_RANK && t3_has_switch(tdev))
+		return t3_key_ranks(tdev) ? 0 : -EPERM;
 	if (args->key.rank >= caps->ranks)
 		return t3_refuse_range(file, args, -EINVAL, key.rank, 0, caps->ranks - 1);
 	if (args->key.rank == caps->rank)

@@ -81,7 +81,7 @@ int t3_space_explain(struct drm_file *file, const void *args, int error)
 }
 
 /**
- * t3_space_next_handle() - make a handle of a grant or import
+ * t3_space_next_handle() - make a handle of a grant, import or group
  * @space: its owner
  *
  * Handles are not used again, so a stale one finds nothing.

@@ -61,6 +61,23 @@ struct t3_grant {
 	bool programmed; /* the owner's device has the import entry */
 	bool keyed; /* by a key: the owner's device knows whether it is bound */
 	bool by_key; /* of a route that was imported by key: only the masks and this are used */
+	/* Of a MULTICAST group that sends by it: number and generation, else 0. */
+	u32 group;
+	u32 group_generation;
+};
+
+/* A group of the switch, at its own space; under t3_topology_lock. */
+struct t3_group {
+	struct list_head node; /* t3_space.groups */
+	u32 handle; /* of the space, as of grants */
+	u32 kind;
+	u32 members;
+	u32 flags; /* DRM_T3_GROUP_* */
+	u32 places;
+	u32 number; /* in the switch */
+	u32 generation;
+	/* Holds a reference. REDUCE: entry of the space's import table. MULTICAST: masks alone. */
+	struct t3_grant *grant;
 };
 
 /* One entry of the table of targets; under t3_topology_lock. */
@@ -113,7 +130,8 @@ struct t3_space {
 	struct t3_grant *grants[T3_SPACE_IMPORTS];
 	u32 next_grant; /* where the search for a free one begins */
 	struct t3_route routes[T3_SPACE_ROUTES];
-	u32 last_handle; /* of grants and imports */
+	struct list_head groups;
+	u32 last_handle; /* of grants, imports and groups */
 
 	wait_queue_head_t wait; /* woken when the event area has changed */
 	spinlock_t event_lock; /* eventfds, eventfd_count, seen */

@@ -11,6 +11,7 @@
 #include "t3_event.h"
 #include "t3_gate.h"
 #include "t3_grant.h"
+#include "t3_group.h"
 #include "t3_map.h"
 #include "t3_mem.h"
 #include "t3_refuse.h"
@@ -67,6 +68,7 @@ static int t3_space_finish(struct t3_space *space)
 		t3_event_unmap(space);
 		t3_slot_withdraw(space);
 		t3_segments_drop(space, true);
+		t3_groups_drop(space);
 		if (space->bo)
 			space->bo->has_space = false;
 	}
@@ -136,6 +138,7 @@ static struct t3_space *t3_space_alloc(struct drm_file *file, struct t3_bo *bo, 
 	space->client = -ENOENT;
 	space->size = bo->base.size;
 	space->counter_count = max_tiles;
+	INIT_LIST_HEAD(&space->groups);
 	init_waitqueue_head(&space->wait);
 	spin_lock_init(&space->event_lock);
 	INIT_LIST_HEAD(&space->eventfds);
@@ -400,6 +403,7 @@ int t3_space_reset_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	t3_segments_drop(space, false);
 	t3_routes_drop(space);
 	t3_grants_drop(space);
+	t3_groups_drop(space);
 unlock:
 	mutex_unlock(&t3_topology_lock);
 	t3_space_put(space);

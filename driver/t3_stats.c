@@ -54,7 +54,7 @@ static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
 static_assert(T3_FEATURES == ((0 T3_CAP_LIST(T3_OR, T3_CAP_)) & ~T3_CAP_INJECT));
 
 static const struct t3_rule t3_query_rules[] = {
-	T3_RANGE(drm_t3_query, type, 0, DRM_T3_QUERY_COUNTERS),
+	T3_RANGE(drm_t3_query, type, 0, DRM_T3_QUERY_SWITCH),
 	T3_CAUSE(-EFAULT, drm_t3_query, data, "size bytes that can be written"),
 };
 
@@ -68,6 +68,7 @@ static const struct t3_rule t3_space_stats_rules[] = {
 union t3_answer {
 	struct drm_t3_device_info info;
 	struct drm_t3_counters counters;
+	struct drm_t3_switch_info port;
 };
 
 static void t3_query_info(struct drm_file *file, struct drm_t3_device_info *info)
@@ -77,7 +78,8 @@ static void t3_query_info(struct drm_file *file, struct drm_t3_device_info *info
 	struct t3_file *tfile = file->driver_priv;
 
 	*info = (struct drm_t3_device_info){
-		.features = (caps->caps & T3_FEATURES) | DRM_T3_FEATURE_REFUSALS,
+		.features = (caps->caps & T3_FEATURES) | DRM_T3_FEATURE_REFUSALS |
+			    (t3_has_switch(tdev) ? DRM_T3_FEATURE_GROUPS : 0),
 		.memory_size = caps->memory_size,
 		.memory_free = t3_mem_available(tdev),
 		.aperture_size = caps->aperture_size,
@@ -118,23 +120,56 @@ static int t3_query_counters(struct t3_device *tdev, struct drm_t3_counters *cou
 	return 0;
 }
 
+static int t3_query_switch(struct t3_device *tdev, struct drm_t3_switch_info *info)
+{
+	struct t3_cmd_switch_query cmd = {};
+	int ret;
+
+	ret = t3_admin_query(tdev, T3_CMD_SWITCH_QUERY, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	*info = (struct drm_t3_switch_info){
+		.entries = cmd.entries,
+		.entries_used = cmd.used,
+		.entries_most = cmd.most,
+		.groups = cmd.groups,
+		.ready = cmd.ready,
+		.taken = cmd.taken,
+		.merged = cmd.merged,
+		.alone = cmd.alone,
+		.full = cmd.full,
+		.partial = cmd.partial,
+		.sums = cmd.sums,
+		.copies = cmd.copies,
+		.busy = cmd.busy,
+		.refused = cmd.refused,
+		.wrong_keys = cmd.wrong_keys,
+	};
+	return 0;
+}
+
+static const u32 t3_answer_sizes[] = {
+	[DRM_T3_QUERY_DEVICE] = sizeof(struct drm_t3_device_info),
+	[DRM_T3_QUERY_COUNTERS] = sizeof(struct drm_t3_counters),
+	[DRM_T3_QUERY_SWITCH] = sizeof(struct drm_t3_switch_info),
+};
+
 static int t3_query(struct drm_file *file, struct drm_t3_query *args)
 {
 	union t3_answer *answer __free(kfree) = kzalloc_obj(*answer, GFP_KERNEL);
-	u32 size = sizeof(answer->info);
+	u32 size = min(args->size, t3_answer_sizes[args->type]);
 	int ret = 0;
 
 	if (!answer)
 		return -ENOMEM;
-	if (args->type == DRM_T3_QUERY_DEVICE) {
+	if (args->type == DRM_T3_QUERY_DEVICE)
 		t3_query_info(file, &answer->info);
-	} else {
-		size = sizeof(answer->counters);
+	else if (args->type == DRM_T3_QUERY_COUNTERS)
 		ret = t3_query_counters(t3_file_device(file), &answer->counters);
-	}
+	else
+		ret = t3_query_switch(t3_file_device(file), &answer->port);
 	if (ret)
 		return ret;
-	size = min(args->size, size);
 	if (copy_to_user(u64_to_user_ptr(args->data), answer, size))
 		return -EFAULT;
 	args->size = size;
@@ -158,10 +193,12 @@ int t3_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	ret = t3_check(file, args, t3_query_rules);
 	if (ret)
 		return ret;
+	if (args->type == DRM_T3_QUERY_SWITCH && !t3_has_switch(to_t3_device(drm)))
+		return t3_refuse(file, args, -EOPNOTSUPP, type,
+				 "SWITCH of a device with DRM_T3_FEATURE_GROUPS");
 	if (args->data)
 		return t3_explain(file, args, t3_query(file, args), t3_query_rules);
-	args->size = args->type == DRM_T3_QUERY_DEVICE ? sizeof(struct drm_t3_device_info)
-						       : sizeof(struct drm_t3_counters);
+	args->size = t3_answer_sizes[args->type];
 	return 0;
 }
 

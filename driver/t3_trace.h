@@ -349,6 +349,42 @@ DEFINE_EVENT(t3_grant, t3_grant_end,
 	TP_ARGS(owner, grant)
 );
 
+/* The group's own space. */
+DECLARE_EVENT_CLASS(t3_group,
+	TP_PROTO(const struct t3_space *space, const struct t3_group *group),
+	TP_ARGS(space, group),
+	TP_STRUCT__entry(
+		__string(dev, dev_name(space->tdev->drm.dev))
+		__field(u32, space)
+		__field(u32, group)
+		__field(u32, generation)
+		__field(u32, kind)
+		__field(u32, members)
+	),
+	TP_fast_assign(
+		__assign_str(dev);
+		__entry->space = space->hw_id;
+		__entry->group = group->number;
+		__entry->generation = group->generation;
+		__entry->kind = group->kind;
+		__entry->members = group->members;
+	),
+	TP_printk("dev=%s space=%u group=%u generation=%u kind=%u members=%u", __get_str(dev),
+		  __entry->space, __entry->group, __entry->generation, __entry->kind,
+		  __entry->members)
+);
+
+DEFINE_EVENT(t3_group, t3_group_create,
+	TP_PROTO(const struct t3_space *space, const struct t3_group *group),
+	TP_ARGS(space, group)
+);
+
+/* The group was destroyed, or its space reset or destroyed. */
+DEFINE_EVENT(t3_group, t3_group_end,
+	TP_PROTO(const struct t3_space *space, const struct t3_group *group),
+	TP_ARGS(space, group)
+);
+
 /* The sending space, and the target of its route. */
 DECLARE_EVENT_CLASS(t3_route,
 	TP_PROTO(const struct t3_space *source, const struct t3_route *route),

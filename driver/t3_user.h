@@ -23,6 +23,7 @@ enum t3_pool {
 	T3_POOL_QUEUES, /* this and those that follow: in pieces */
 	T3_POOL_SPACES,
 	T3_POOL_SEGMENTS,
+	T3_POOL_GROUPS,
 	T3_POOL_COUNT
 };
 

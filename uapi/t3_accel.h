@@ -12,6 +12,7 @@
  *    |   +- segments ----------- LOCAL; REMOTE: stores to a peer; DMA: tiles to peers
  *    |   |   `- staging slots -- images in a buffer, for tile doorbells
  *    |   +- grant fd ----------> import in a space of another device: it may send here
+ *    |   +- group in the switch: several sources of this space, or several targets
  *    |   `- events ------------- the event area, a wait, an eventfd, a pollable wait fd
  *    |
  *    `- queue ------------------ jobs, one after the other
@@ -37,7 +38,7 @@ extern "C" {
 /* of DRM_IOCTL_VERSION */
 #define T3_DRIVER_NAME	"t3"
 #define T3_DRIVER_MAJOR 2
-#define T3_DRIVER_MINOR 4
+#define T3_DRIVER_MINOR 5
 
 /* Numbers, relative to DRM_COMMAND_BASE. */
 #define DRM_T3_QUERY		0x00
@@ -65,7 +66,12 @@ extern "C" {
 #define DRM_T3_KEY_IMPORT	0x16
 #define DRM_T3_REFUSAL		0x17
 #define DRM_T3_SEGMENT_WIDEN	0x18
-#define DRM_T3_IOCTL_COUNT	0x19 /* how many there are; grows */
+#define DRM_T3_GROUP_CREATE	0x19
+#define DRM_T3_GROUP_MEMBER	0x1a
+#define DRM_T3_GROUP_JOIN	0x1b
+#define DRM_T3_GROUP_DESTROY	0x1c
+#define DRM_T3_GROUP_QUERY	0x1d
+#define DRM_T3_IOCTL_COUNT	0x1e /* how many there are; grows */
 
 /* IOW: nothing is returned in the struct. IOWR: its "out:" fields are. */
 #define DRM_T3_IOW(nr, type)  DRM_IOW(DRM_COMMAND_BASE + (nr), struct type)
@@ -96,6 +102,11 @@ extern "C" {
 #define DRM_IOCTL_T3_KEY_IMPORT		DRM_T3_IOWR(DRM_T3_KEY_IMPORT, drm_t3_key_import)
 #define DRM_IOCTL_T3_REFUSAL		DRM_T3_IOWR(DRM_T3_REFUSAL, drm_t3_refusal)
 #define DRM_IOCTL_T3_SEGMENT_WIDEN	DRM_T3_IOW(DRM_T3_SEGMENT_WIDEN, drm_t3_segment_widen)
+#define DRM_IOCTL_T3_GROUP_CREATE	DRM_T3_IOWR(DRM_T3_GROUP_CREATE, drm_t3_group_create)
+#define DRM_IOCTL_T3_GROUP_MEMBER	DRM_T3_IOWR(DRM_T3_GROUP_MEMBER, drm_t3_group_member)
+#define DRM_IOCTL_T3_GROUP_JOIN		DRM_T3_IOWR(DRM_T3_GROUP_JOIN, drm_t3_group_join)
+#define DRM_IOCTL_T3_GROUP_DESTROY	DRM_T3_IOW(DRM_T3_GROUP_DESTROY, drm_t3_group_destroy)
+#define DRM_IOCTL_T3_GROUP_QUERY	DRM_T3_IOWR(DRM_T3_GROUP_QUERY, drm_t3_group_query)
 
 /*
  * Extension rules
@@ -165,6 +176,8 @@ extern "C" {
 #define DRM_T3_SEGMENTS_MAX		64		/* of a space (space_segments) */
 #define DRM_T3_SLOTS_MAX		4		/* of a segment (staging_slots) */
 #define DRM_T3_IMPORTS_MAX		32		/* of a space (space_imports) */
+#define DRM_T3_GROUPS_MAX		32		/* of a device, in the switch */
+#define DRM_T3_GROUP_MEMBERS_MAX	32		/* of a group */
 #define DRM_T3_UPDATES_MAX		64		/* per element (max_updates) */
 #define DRM_T3_TILES_MAX		1048576		/* of a space */
 #define DRM_T3_PITCH_MAX		16777216	/* of a segment */
@@ -193,10 +206,12 @@ extern "C" {
  * enum drm_t3_query_type - what to ask for
  * @DRM_T3_QUERY_DEVICE: &struct drm_t3_device_info
  * @DRM_T3_QUERY_COUNTERS: &struct drm_t3_counters
+ * @DRM_T3_QUERY_SWITCH: &struct drm_t3_switch_info
  */
 enum drm_t3_query_type {
 	DRM_T3_QUERY_DEVICE = 0,
 	DRM_T3_QUERY_COUNTERS = 1,
+	DRM_T3_QUERY_SWITCH = 2,
 };
 
 /**
@@ -206,7 +221,8 @@ enum drm_t3_query_type {
  * size bytes, and size returns how many it copied. It cuts a longer answer of a newer driver. A
  * shorter answer of an older driver ends where size says.
  *
- * Errors: -EINVAL unknown type; -EFAULT size bytes cannot be written at data.
+ * Errors: -EINVAL unknown type; -EFAULT size bytes cannot be written at data; -EOPNOTSUPP SWITCH
+ * without DRM_T3_FEATURE_GROUPS.
  */
 struct drm_t3_query {
 	/** @type: enum drm_t3_query_type */
@@ -249,6 +265,7 @@ enum drm_t3_topology {
 #define DRM_T3_FEATURE_PRODUCT (1ull << 15) /* DRM_T3_OP_MUL; since version 2.3 */
 #define DRM_T3_FEATURE_WIDEN   (1ull << 16) /* DRM_IOCTL_T3_SEGMENT_WIDEN; since version 2.4 */
 #define DRM_T3_FEATURE_REFUSALS (1ull << 32) /* DRM_IOCTL_T3_REFUSAL; since version 2.1 */
+#define DRM_T3_FEATURE_GROUPS  (1ull << 33) /* DRM_IOCTL_T3_GROUP_*; since version 2.5 */
 
 /**
  * struct drm_t3_device_info - answer of DRM_T3_QUERY_DEVICE
@@ -408,6 +425,48 @@ struct drm_t3_counters {
 	__u32 pad;
 	/** @value: by enum drm_t3_counter_id */
 	__u64 value[DRM_T3_COUNTERS_MAX];
+};
+
+#define DRM_T3_SWITCH_RANK 32 /* the switch, where a rank is named: of keys, faults, events */
+
+/**
+ * struct drm_t3_switch_info - answer of DRM_T3_QUERY_SWITCH: the switch's port of this device
+ *
+ * All counts are since the last reset of the switch.
+ */
+struct drm_t3_switch_info {
+	/** @entries: of the port, for sums that are not complete */
+	__u32 entries;
+	/** @entries_used: now */
+	__u32 entries_used;
+	/** @entries_most: in use at most */
+	__u32 entries_most;
+	/** @groups: of this device, of any user */
+	__u32 groups;
+	/** @ready: sums that wait for the link to this device */
+	__u32 ready;
+	/** @pad: 0 */
+	__u32 pad;
+	/** @taken: entries that updates of this device have taken */
+	__u64 taken;
+	/** @merged: updates of this device that were added to an entry */
+	__u64 merged;
+	/** @alone: updates to REDUCE groups that went on without an entry */
+	__u64 alone;
+	/** @full: of these, because all entries of the port were in use */
+	__u64 full;
+	/** @partial: entries of the port that left without some members */
+	__u64 partial;
+	/** @sums: entries of the port that have left, the partial ones included */
+	__u64 sums;
+	/** @copies: updates that MULTICAST groups of this device have sent */
+	__u64 copies;
+	/** @busy: updates that the switch could not take at once */
+	__u64 busy;
+	/** @refused: packets of this device that the switch refused */
+	__u64 refused;
+	/** @wrong_keys: keys among them */
+	__u64 wrong_keys;
 };
 
 /* ----------------------------------------------------------------- refusals */
@@ -954,7 +1013,8 @@ struct drm_t3_key_export {
  * As DRM_IOCTL_T3_GRANT_IMPORT. The call asks the target's device, which says no more than yes or
  * no, and waits for its answer for up to 10 s. The same space may import the same key again after
  * DRM_IOCTL_T3_GRANT_RELEASE, other spaces may not. Whether a segment fits the target's is seen
- * when it sends: SEGMENT_MAP gives no -ERANGE for it.
+ * when it sends: SEGMENT_MAP gives no -ERANGE for it. A key of a group has the rank
+ * DRM_T3_SWITCH_RANK: the switch is asked, and the space becomes that member.
  *
  * A user who showed 8 wrong keys may show one more each second. A key whose answer a signal cut off
  * counts as wrong. Keys that wait for their answer count, too, and the call waits for those. In a
@@ -998,6 +1058,257 @@ struct drm_t3_grant_release {
 	__u32 flags;
 	/** @pad: MBZ */
 	__u32 pad;
+};
+
+/* ------------------------------------------------------------------- groups */
+
+/**
+ * enum drm_t3_group_kind - what a group of the switch does with an update
+ * @DRM_T3_GROUP_REDUCE: the updates of several sources for the same bytes are merged by their op
+ *     in the switch, and leave as one for the group's own space, the target
+ * @DRM_T3_GROUP_MULTICAST: each update of the group's own space, the source, goes to all targets
+ */
+enum drm_t3_group_kind {
+	DRM_T3_GROUP_REDUCE = 1,
+	DRM_T3_GROUP_MULTICAST = 2,
+};
+
+/**
+ * struct drm_t3_group_ticket - a MULTICAST group, for a space that joins it
+ *
+ * It gives no right: the source names the targets, and each target says which segments.
+ */
+struct drm_t3_group_ticket {
+	/** @fabric_id: of the group's device */
+	__u64 fabric_id;
+	/** @number: of the group in the switch */
+	__u32 number;
+	/** @generation: of the group */
+	__u32 generation;
+};
+
+/**
+ * struct drm_t3_group_target - a space that has joined a MULTICAST group, for the group's owner
+ *
+ * It gives no right: the switch sends nothing to an entry that does not name the group.
+ */
+struct drm_t3_group_target {
+	/** @fabric_id: of the target's device */
+	__u64 fabric_id;
+	/** @rank: of the target's device */
+	__u32 rank;
+	/** @space: the target, as its device knows it */
+	__u32 space;
+	/** @generation: of the target */
+	__u32 generation;
+	/** @import: entry in the target's import table */
+	__u32 import;
+};
+
+#define DRM_T3_GROUP_ORDERED (1u << 0) /* REDUCE: see &struct drm_t3_group_create */
+
+/**
+ * struct drm_t3_group_create - make a group in the switch, at the space in which it ends or begins
+ *
+ * REDUCE: the space is the target. DRM_IOCTL_T3_GROUP_MEMBER makes a key for each source, which
+ * imports it by DRM_IOCTL_T3_KEY_IMPORT. Its segments have target_op ADD, or another op but STORE.
+ * The group takes one of the grants of the space.
+ *
+ * MULTICAST: the space is the source. import is for its segments of kind REMOTE and DMA. Each
+ * target joins by DRM_IOCTL_T3_GROUP_JOIN, and DRM_IOCTL_T3_GROUP_MEMBER names it to the group.
+ *
+ * All members must be there before the space and its peers are armed. A tile of a target counts
+ * the updates that the sources sent, however many of them the switch has merged. A segment that
+ * sends to a group is DELIVERED when the switch has all of it; the target's TRACKED says that it
+ * came.
+ *
+ * The group ends with its space, with DRM_IOCTL_T3_SPACE_RESET of it, and with
+ * DRM_IOCTL_T3_GROUP_DESTROY. When a member fails or goes, all others fault: PEER_DEAD or
+ * PEER_POISON with src_rank DRM_T3_SWITCH_RANK. DRM_IOCTL_T3_GROUP_QUERY tells who it was.
+ *
+ * With DRM_T3_GROUP_ORDERED a REDUCE group adds the updates of a place in the order of its members,
+ * so that sums of floats have bits that do not depend on the timing. A place is what one update of
+ * a segment covers: at most 1024 bytes of a row of a tile. The group keeps places * members entries
+ * of the device's port for itself. A source that sends two updates to a place ends the group. So
+ * do sources whose segments have other tiles.
+ *
+ * A device has DRM_T3_GROUPS_MAX groups. Of these a user may have as many as he leaves free, or
+ * the module parameter user_groups.
+ *
+ * Errors: -ENOENT; -EINVAL no such kind, members 0 or above DRM_T3_GROUP_MEMBERS_MAX, an empty
+ * mask, an op that does not exist, STORE for REDUCE, ORDERED for MULTICAST, places that are 0 with
+ * ORDERED or not 0 without; -EOPNOTSUPP no DRM_T3_FEATURE_GROUPS, or an
+ * op whose DRM_T3_FEATURE_* this device lacks; -EDQUOT the user has as many groups as he may;
+ * -ENOSPC the device has no group left, its port too few entries for ORDERED, or the space no grant
+ * or import; -EBUSY MULTICAST: the
+ * space is not IDLE, REDUCE: it is being destroyed; -EEXIST a message of or to the table entry's
+ * last user is still under way: try again.
+ */
+struct drm_t3_group_create {
+	/** @space: handle of the target of REDUCE, of the source of MULTICAST */
+	__u32 space;
+	/** @kind: enum drm_t3_group_kind */
+	__u32 kind;
+	/** @members: sources of REDUCE, targets of MULTICAST: 1 .. DRM_T3_GROUP_MEMBERS_MAX */
+	__u32 members;
+	/** @op_mask: bit enum drm_t3_op: with which ops updates may come or go, not 0 */
+	__u32 op_mask;
+	/** @segment_mask: bit segment index: of which segments of the targets, not 0 */
+	__u64 segment_mask;
+	/** @flags: DRM_T3_GROUP_ORDERED or 0 */
+	__u32 flags;
+	/** @group: out: handle, never 0 */
+	__u32 group;
+	/** @import: out: MULTICAST: handle as of DRM_IOCTL_T3_GRANT_IMPORT; REDUCE: 0 */
+	__u32 import;
+	/** @places: ORDERED: to how many a source sends in an epoch at most; else 0 */
+	__u32 places;
+	/** @ticket: out: for DRM_IOCTL_T3_GROUP_JOIN */
+	struct drm_t3_group_ticket ticket;
+};
+
+/**
+ * struct drm_t3_group_member - give a place in a group
+ *
+ * REDUCE: makes a key for the source with that number. The first space that imports it has the
+ * place. MULTICAST: names the target with that number.
+ *
+ * Errors: -ENOENT space or group; -EINVAL no such member, a rank that the fabric does not have,
+ * rank_mask for MULTICAST, target for REDUCE; -EXDEV a target of another fabric; -EEXIST the
+ * place is taken, or another target has the same rank; -EBUSY the group has ended; -EPERM REDUCE:
+ * the module parameter `keys` allows no keys, or none for these ranks.
+ */
+struct drm_t3_group_member {
+	/** @space: handle of the group's own space */
+	__u32 space;
+	/** @group: handle of DRM_IOCTL_T3_GROUP_CREATE */
+	__u32 group;
+	/** @member: 0 .. members - 1 */
+	__u32 member;
+	/** @rank_mask: REDUCE: bit rank: who may import it; 0: all for which keys are allowed */
+	__u32 rank_mask;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @pad: MBZ */
+	__u32 pad;
+	/** @target: MULTICAST: of DRM_IOCTL_T3_GROUP_JOIN; else 0 */
+	struct drm_t3_group_target target;
+	/** @key: out: REDUCE: for DRM_IOCTL_T3_KEY_IMPORT; else 0 */
+	struct drm_t3_key key;
+};
+
+/**
+ * struct drm_t3_group_join - let a MULTICAST group send to a space
+ *
+ * Makes a grant that the group has. DRM_IOCTL_T3_GRANT_REVOKE ends it, and so the group.
+ *
+ * Errors: -ENOENT; -EINVAL an empty mask, an op that does not exist, a ticket that no group has;
+ * -EXDEV a ticket of another fabric; -EOPNOTSUPP no DRM_T3_FEATURE_GROUPS, or an op whose
+ * DRM_T3_FEATURE_* this device lacks; -ENOSPC the space has space_imports grants; -EEXIST a
+ * message of or to the table entry's last user is still under way: try again; -EBUSY the space is
+ * being destroyed.
+ */
+struct drm_t3_group_join {
+	/** @space: handle of the space that receives */
+	__u32 space;
+	/** @op_mask: bit enum drm_t3_op, not 0 */
+	__u32 op_mask;
+	/** @segment_mask: bit segment index, not 0 */
+	__u64 segment_mask;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @grant: out: handle for DRM_IOCTL_T3_GRANT_REVOKE, never 0 */
+	__u32 grant;
+	/** @ticket: of DRM_IOCTL_T3_GROUP_CREATE */
+	struct drm_t3_group_ticket ticket;
+	/** @target: out: for DRM_IOCTL_T3_GROUP_MEMBER */
+	struct drm_t3_group_target target;
+};
+
+/**
+ * struct drm_t3_group_destroy - end a group
+ *
+ * Members that are in the middle of an epoch fault. The import of a MULTICAST group stays until
+ * DRM_IOCTL_T3_GRANT_RELEASE.
+ *
+ * Errors: -ENOENT space or group.
+ */
+struct drm_t3_group_destroy {
+	/** @space: handle of the group's own space */
+	__u32 space;
+	/** @group: handle of DRM_IOCTL_T3_GROUP_CREATE */
+	__u32 group;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @pad: MBZ */
+	__u32 pad;
+};
+
+/**
+ * enum drm_t3_group_state - state of a group
+ * @DRM_T3_GROUP_FREE: the switch has no such group any more
+ * @DRM_T3_GROUP_OPEN: takes updates
+ * @DRM_T3_GROUP_ENDED: takes none from end_epoch on
+ * @DRM_T3_GROUP_CLOSED: destroyed; its members are still to be told
+ */
+enum drm_t3_group_state {
+	DRM_T3_GROUP_FREE = 0,
+	DRM_T3_GROUP_OPEN = 1,
+	DRM_T3_GROUP_ENDED = 2,
+	DRM_T3_GROUP_CLOSED = 3,
+};
+
+/**
+ * struct drm_t3_group_query - ask for the state of a group, at any of its spaces
+ *
+ * Errors: -ENOENT space, or no such handle, or it is of no group.
+ */
+struct drm_t3_group_query {
+	/** @space: handle of the group's own space, or of a member */
+	__u32 space;
+	/**
+	 * @group: handle of DRM_IOCTL_T3_GROUP_CREATE; of an import by a key of the group; of a
+	 * grant of DRM_IOCTL_T3_GROUP_JOIN
+	 */
+	__u32 group;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @state: out: enum drm_t3_group_state; FREE: the other results are 0 */
+	__u32 state;
+	/** @kind: out: enum drm_t3_group_kind */
+	__u32 kind;
+	/** @members: out: of DRM_IOCTL_T3_GROUP_CREATE */
+	__u32 members;
+	/** @bound: out: bit member: it is named, or has imported its key */
+	__u32 bound;
+	/** @done: out: REDUCE: bit member: it has sent all of epoch */
+	__u32 done;
+	/** @epoch: out: that the target, or the slowest one, has reported */
+	__u32 epoch;
+	/** @entries: out: of the switch, that wait for members */
+	__u32 entries;
+	/** @end_epoch: out: ENDED, CLOSED: the first epoch without it; 0: all */
+	__u32 end_epoch;
+	/** @cause: out: ENDED, CLOSED: enum drm_t3_fault_kind; NONE: it was destroyed */
+	__u32 cause;
+	/** @detail: out: cause REJECTED: enum drm_t3_nak */
+	__u32 detail;
+	/** @cause_rank: out: ENDED, CLOSED: rank that the cause came from */
+	__u32 cause_rank;
+	/** @number: out: of the group in the switch, as traces and debugfs name it */
+	__u32 number;
+	/** @generation: out: of the group */
+	__u32 generation;
+	/** @merged: out: updates that were added to another one in the switch */
+	__u64 merged;
+	/** @alone: out: updates to REDUCE that went on without an entry */
+	__u64 alone;
+	/** @copies: out: updates that MULTICAST has sent */
+	__u64 copies;
+	/** @group_flags: out: of DRM_IOCTL_T3_GROUP_CREATE */
+	__u32 group_flags;
+	/** @places: out: of DRM_IOCTL_T3_GROUP_CREATE */
+	__u32 places;
 };
 
 /* -------------------------------------------------------------------- waits */

@@ -24,7 +24,8 @@ static const struct ioctl_row ioctls[] = {
 	ROW(SEGMENT_STAGING), ROW(GRANT_EXPORT), ROW(GRANT_REVOKE),   ROW(GRANT_IMPORT),
 	ROW(GRANT_RELEASE),   ROW(QUEUE_CREATE), ROW(QUEUE_DESTROY),  ROW(QUEUE_SUBMIT),
 	ROW(SPACE_TILE),      ROW(KEY_EXPORT),	 ROW(KEY_IMPORT),     ROW(REFUSAL),
-	ROW(SEGMENT_WIDEN),
+	ROW(SEGMENT_WIDEN),   ROW(GROUP_CREATE), ROW(GROUP_MEMBER),   ROW(GROUP_JOIN),
+	ROW(GROUP_DESTROY),   ROW(GROUP_QUERY),
 };
 
 static unsigned long sized(unsigned long request, size_t size)
@@ -111,6 +112,9 @@ static int zeros_result(size_t i)
 	case DRM_T3_GRANT_IMPORT:
 	case DRM_T3_GRANT_RELEASE:
 	case DRM_T3_QUEUE_DESTROY:
+	case DRM_T3_GROUP_MEMBER:
+	case DRM_T3_GROUP_DESTROY:
+	case DRM_T3_GROUP_QUERY:
 		return -ENOENT;
 	default:
 		return -EINVAL; /* an epoch, mask or count that must not be 0 */

@@ -92,7 +92,8 @@ static void for_each_row(int (*check)(const struct row *row, struct world *world
 
 	for (i = 0; i < DRM_T3_IOCTL_COUNT; i++) {
 		world_open(&world);
-		wrong += check(&abi_rows[i], &world);
+		if (row_works(&abi_rows[i], &world))
+			wrong += check(&abi_rows[i], &world);
 		world_close(&world);
 		/* A finished job frees its memory later, which the next row would see. */
 		check_memory(0, idle.free[0]);
@@ -115,6 +116,10 @@ static int long_result(const struct row *row, size_t size, uint8_t tail)
 	int got;
 
 	world_open(&world);
+	if (!row_works(row, &world)) {
+		world_close(&world);
+		return 0;
+	}
 	fill(row, &world, arg);
 	memset(arg + row_size(row), tail, sizeof(arg) - row_size(row));
 	got = call(row_fd(row, &world), sized(row, size), arg);

@@ -126,7 +126,7 @@ static struct trial try_points(const struct row *row)
 
 	world_open(&t.world);
 	t.fresh = snapshot();
-	while (try_point(&t) && t.n < POINTS_MAX)
+	while (row_works(row, &t.world) && try_point(&t) && t.n < POINTS_MAX)
 		t.n++;
 	world_close(&t.world);
 	return t;

@@ -47,13 +47,14 @@ TEST("the limits are those of the hardware")
 			 DRM_T3_FEATURE_PRODUCT | DRM_T3_FEATURE_WIDEN | DRM_T3_FEATURE_BLOCKS |
 			 DRM_T3_FEATURE_BYTES | DRM_T3_FEATURE_QUEUES | DRM_T3_FEATURE_GEMM |
 			 DRM_T3_FEATURE_TIMED | DRM_T3_FEATURE_TILES | DRM_T3_FEATURE_KEYS |
-			 DRM_T3_FEATURE_REFUSALS);
+			 DRM_T3_FEATURE_REFUSALS |
+			 (info.topology == DRM_T3_TOPOLOGY_SWITCH ? DRM_T3_FEATURE_GROUPS : 0));
 	CHECK_EQ(info.node_ranks, (1ull << info.ranks) - 1);
 	CHECK_EQ(info.hw_version >> 16, 1);
 	CHECK(info.memory_size && info.memory_size % PAGE == 0);
 	CHECK(info.aperture_size && info.aperture_size % PAGE == 0);
 	CHECK(info.memory_free <= info.memory_size);
-	CHECK(info.topology == DRM_T3_TOPOLOGY_RING || info.topology == DRM_T3_TOPOLOGY_FULL);
+	CHECK(info.topology >= DRM_T3_TOPOLOGY_RING && info.topology <= DRM_T3_TOPOLOGY_SWITCH);
 	CHECK(info.tracker_entries && info.tracker_entries % info.tracker_ways == 0);
 	CHECK_EQ(info.max_spaces, 1024);
 	CHECK_EQ(info.space_segments, 64);
@@ -140,6 +141,30 @@ static void get_counters(int fd, struct drm_t3_counters *counters)
 }
 
 #define COUNTERS 31u
+
+TEST("without a switch there is no port and no group")
+{
+	struct drm_t3_group_create create = {
+		.kind = DRM_T3_GROUP_REDUCE,
+		.members = 1,
+		.op_mask = 1u << DRM_T3_OP_ADD,
+		.segment_mask = 1,
+	};
+	struct drm_t3_group_join join = { .op_mask = 1, .segment_mask = 1 };
+	struct drm_t3_query query = { .type = DRM_T3_QUERY_SWITCH };
+	struct drm_t3_device_info info;
+	struct raw raw;
+
+	raw_open(&raw, 0, PAGE);
+	device_info(raw.fd, &info);
+	CHECK(info.topology != DRM_T3_TOPOLOGY_SWITCH); /* that of test_switch is another VM */
+	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_QUERY, &query), -EOPNOTSUPP);
+	create.space = join.space = raw.space;
+	join.ticket.generation = 1;
+	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_GROUP_CREATE, &create), -EOPNOTSUPP);
+	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_GROUP_JOIN, &join), -EOPNOTSUPP);
+	raw_close(&raw);
+}
 
 TEST("the counters count an epoch exactly")
 {

@@ -225,6 +225,104 @@ STRUCT(drm_t3_key_import, KEY_IMPORT_FIELDS, 72);
 	F(T, allowed, 120, 128)
 STRUCT(drm_t3_refusal, REFUSAL_FIELDS, 248);
 
+#define SWITCH_INFO_FIELDS(F, T) \
+	F(T, entries, 0, 4) \
+	F(T, entries_used, 4, 4) \
+	F(T, entries_most, 8, 4) \
+	F(T, groups, 12, 4) \
+	F(T, ready, 16, 4) \
+	F(T, pad, 20, 4) \
+	F(T, taken, 24, 8) \
+	F(T, merged, 32, 8) \
+	F(T, alone, 40, 8) \
+	F(T, full, 48, 8) \
+	F(T, partial, 56, 8) \
+	F(T, sums, 64, 8) \
+	F(T, copies, 72, 8) \
+	F(T, busy, 80, 8) \
+	F(T, refused, 88, 8) \
+	F(T, wrong_keys, 96, 8)
+STRUCT(drm_t3_switch_info, SWITCH_INFO_FIELDS, 104);
+
+#define GROUP_TICKET_FIELDS(F, T) \
+	F(T, fabric_id, 0, 8) \
+	F(T, number, 8, 4) \
+	F(T, generation, 12, 4)
+STRUCT(drm_t3_group_ticket, GROUP_TICKET_FIELDS, 16);
+
+#define GROUP_TARGET_FIELDS(F, T) \
+	F(T, fabric_id, 0, 8) \
+	F(T, rank, 8, 4) \
+	F(T, space, 12, 4) \
+	F(T, generation, 16, 4) \
+	F(T, import, 20, 4)
+STRUCT(drm_t3_group_target, GROUP_TARGET_FIELDS, 24);
+
+#define GROUP_CREATE_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, kind, 4, 4) \
+	F(T, members, 8, 4) \
+	F(T, op_mask, 12, 4) \
+	F(T, segment_mask, 16, 8) \
+	F(T, flags, 24, 4) \
+	F(T, group, 28, 4) \
+	F(T, import, 32, 4) \
+	F(T, places, 36, 4) \
+	F(T, ticket, 40, 16)
+STRUCT(drm_t3_group_create, GROUP_CREATE_FIELDS, 56);
+
+#define GROUP_MEMBER_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, group, 4, 4) \
+	F(T, member, 8, 4) \
+	F(T, rank_mask, 12, 4) \
+	F(T, flags, 16, 4) \
+	F(T, pad, 20, 4) \
+	F(T, target, 24, 24) \
+	F(T, key, 48, 56)
+STRUCT(drm_t3_group_member, GROUP_MEMBER_FIELDS, 104);
+
+#define GROUP_JOIN_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, op_mask, 4, 4) \
+	F(T, segment_mask, 8, 8) \
+	F(T, flags, 16, 4) \
+	F(T, grant, 20, 4) \
+	F(T, ticket, 24, 16) \
+	F(T, target, 40, 24)
+STRUCT(drm_t3_group_join, GROUP_JOIN_FIELDS, 64);
+
+#define GROUP_DESTROY_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, group, 4, 4) \
+	F(T, flags, 8, 4) \
+	F(T, pad, 12, 4)
+STRUCT(drm_t3_group_destroy, GROUP_DESTROY_FIELDS, 16);
+
+#define GROUP_QUERY_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, group, 4, 4) \
+	F(T, flags, 8, 4) \
+	F(T, state, 12, 4) \
+	F(T, kind, 16, 4) \
+	F(T, members, 20, 4) \
+	F(T, bound, 24, 4) \
+	F(T, done, 28, 4) \
+	F(T, epoch, 32, 4) \
+	F(T, entries, 36, 4) \
+	F(T, end_epoch, 40, 4) \
+	F(T, cause, 44, 4) \
+	F(T, detail, 48, 4) \
+	F(T, cause_rank, 52, 4) \
+	F(T, number, 56, 4) \
+	F(T, generation, 60, 4) \
+	F(T, merged, 64, 8) \
+	F(T, alone, 72, 8) \
+	F(T, copies, 80, 8) \
+	F(T, group_flags, 88, 4) \
+	F(T, places, 92, 4)
+STRUCT(drm_t3_group_query, GROUP_QUERY_FIELDS, 96);
+
 #define FAULT_FIELDS(F, T) \
 	F(T, kind, 0, 4) \
 	F(T, detail, 4, 4) \
@@ -431,12 +529,29 @@ VALUE(DRM_IOCTL_T3_KEY_EXPORT, 0xc0586455);
 VALUE(DRM_IOCTL_T3_KEY_IMPORT, 0xc0486456);
 VALUE(DRM_IOCTL_T3_REFUSAL, 0xc0f86457);
 VALUE(DRM_IOCTL_T3_SEGMENT_WIDEN, 0x40186458);
-VALUE(DRM_T3_IOCTL_COUNT, 25);
+VALUE(DRM_IOCTL_T3_GROUP_CREATE, 0xc0386459);
+VALUE(DRM_IOCTL_T3_GROUP_MEMBER, 0xc068645a);
+VALUE(DRM_IOCTL_T3_GROUP_JOIN, 0xc040645b);
+VALUE(DRM_IOCTL_T3_GROUP_DESTROY, 0x4010645c);
+VALUE(DRM_IOCTL_T3_GROUP_QUERY, 0xc060645d);
+VALUE(DRM_T3_IOCTL_COUNT, 30);
 
 /* -------------------------------------------------------------------- values */
 
 VALUE(DRM_T3_QUERY_DEVICE, 0);
 VALUE(DRM_T3_QUERY_COUNTERS, 1);
+VALUE(DRM_T3_QUERY_SWITCH, 2);
+
+VALUE(DRM_T3_GROUP_REDUCE, 1);
+VALUE(DRM_T3_GROUP_MULTICAST, 2);
+VALUE(DRM_T3_GROUP_ORDERED, 1);
+VALUE(DRM_T3_GROUP_FREE, 0);
+VALUE(DRM_T3_GROUP_OPEN, 1);
+VALUE(DRM_T3_GROUP_ENDED, 2);
+VALUE(DRM_T3_GROUP_CLOSED, 3);
+VALUE(DRM_T3_SWITCH_RANK, 32);
+VALUE(DRM_T3_GROUPS_MAX, 32);
+VALUE(DRM_T3_GROUP_MEMBERS_MAX, 32);
 
 VALUE(DRM_T3_SEGMENT_LOCAL, 1);
 VALUE(DRM_T3_SEGMENT_REMOTE, 2);
@@ -513,7 +628,7 @@ VALUE(DRM_T3_NAK_POISON, 12);
 VALUE(DRM_T3_NAK_KEY_LIMIT, 13);
 
 VALUE(T3_DRIVER_MAJOR, 2);
-VALUE(T3_DRIVER_MINOR, 4);
+VALUE(T3_DRIVER_MINOR, 5);
 VALUE(DRM_T3_FEATURE_STAGING, 1);
 VALUE(DRM_T3_FEATURE_MINMAX, 2);
 VALUE(DRM_T3_FEATURE_QUEUES, 4);
@@ -531,6 +646,7 @@ VALUE(DRM_T3_FEATURE_BITWISE, 16384);
 VALUE(DRM_T3_FEATURE_PRODUCT, 32768);
 VALUE(DRM_T3_FEATURE_WIDEN, 65536);
 VALUE(DRM_T3_FEATURE_REFUSALS, 0x100000000);
+VALUE(DRM_T3_FEATURE_GROUPS, 0x200000000);
 VALUE(DRM_T3_REFUSAL_VALUE, 1);
 VALUE(DRM_T3_REFUSAL_SIGNED, 2);
 VALUE(DRM_T3_REFUSAL_RANGE, 4);

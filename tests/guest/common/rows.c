@@ -223,6 +223,51 @@ static void fill_queue_submit(struct world *world, void *arg)
 	};
 }
 
+static void fill_group_create(struct world *world, void *arg)
+{
+	*(struct drm_t3_group_create *)arg = (struct drm_t3_group_create){
+		.space = world->target.space,
+		.kind = DRM_T3_GROUP_REDUCE,
+		.members = 2,
+		.op_mask = 1u << DRM_T3_OP_ADD,
+		.segment_mask = 1,
+	};
+}
+
+static void fill_group_member(struct world *world, void *arg)
+{
+	*(struct drm_t3_group_member *)arg = (struct drm_t3_group_member){
+		.space = world->target.space,
+		.group = world->reduce.group,
+	};
+}
+
+static void fill_group_join(struct world *world, void *arg)
+{
+	*(struct drm_t3_group_join *)arg = (struct drm_t3_group_join){
+		.space = world->target.space,
+		.op_mask = 1u << DRM_T3_OP_ADD,
+		.segment_mask = 1,
+		.ticket = world->multicast.ticket,
+	};
+}
+
+static void fill_group_destroy(struct world *world, void *arg)
+{
+	*(struct drm_t3_group_destroy *)arg = (struct drm_t3_group_destroy){
+		.space = world->target.space,
+		.group = world->reduce.group,
+	};
+}
+
+static void fill_group_query(struct world *world, void *arg)
+{
+	*(struct drm_t3_group_query *)arg = (struct drm_t3_group_query){
+		.space = world->target.space,
+		.group = world->reduce.group,
+	};
+}
+
 /* world_open() has made a refusal. */
 static void fill_refusal(struct world *world, void *arg)
 {
@@ -233,7 +278,7 @@ static void fill_refusal(struct world *world, void *arg)
 /* ------------------------------------------------------------ wrong arguments */
 
 static const struct deviation bad_query[] = {
-	BAD(drm_t3_query, type, 2, EINVAL),
+	BAD(drm_t3_query, type, 3, EINVAL),
 	BAD(drm_t3_query, type, ~0u, EINVAL),
 	BAD(drm_t3_query, type, 0x80000000, EINVAL),
 	BAD(drm_t3_query, data, 8, EFAULT),
@@ -431,7 +476,8 @@ static const struct deviation bad_key_import[] = {
 	BAD(drm_t3_key_import, key.op_mask, 0, EINVAL),
 	BAD(drm_t3_key_import, key.op_mask, 0x100, EINVAL),
 	BAD(drm_t3_key_import, key.rank, 0, EHOSTUNREACH), /* the source's own */
-	BAD(drm_t3_key_import, key.rank, 32, EINVAL),
+	BAD(drm_t3_key_import, key.rank, 31, EINVAL),
+	BAD(drm_t3_key_import, key.rank, 33, EINVAL),
 	BAD(drm_t3_key_import, key.space, 1024, EINVAL),
 	BAD(drm_t3_key_import, key.import, 32, EINVAL),
 	BAD(drm_t3_key_import, key.import, ~0u, EINVAL),
@@ -479,6 +525,61 @@ static const struct deviation bad_queue_submit[] = {
 	BAD(drm_t3_queue_submit, sync_stride, 4097, EINVAL),
 	BAD(drm_t3_queue_submit, queue, 0, ENOENT),
 	BAD(drm_t3_queue_submit, queue, NO_HANDLE, ENOENT),
+};
+
+static const struct deviation bad_group_create[] = {
+	BAD(drm_t3_group_create, kind, 0, EINVAL),
+	BAD(drm_t3_group_create, kind, 3, EINVAL),
+	BAD(drm_t3_group_create, kind, ~0u, EINVAL),
+	BAD(drm_t3_group_create, members, 0, EINVAL),
+	BAD(drm_t3_group_create, members, DRM_T3_GROUP_MEMBERS_MAX + 1, EINVAL),
+	BAD(drm_t3_group_create, members, ~0u, EINVAL),
+	BAD(drm_t3_group_create, op_mask, 0, EINVAL),
+	BAD(drm_t3_group_create, op_mask, 0x100, EINVAL),
+	BAD(drm_t3_group_create, op_mask, 1u << DRM_T3_OP_STORE, EINVAL),
+	BAD(drm_t3_group_create, segment_mask, 0, EINVAL),
+	BAD(drm_t3_group_create, places, 1, EINVAL), /* of no order */
+	BAD_AS("places", drm_t3_group_create, flags, DRM_T3_GROUP_ORDERED, EINVAL),
+	BAD(drm_t3_group_create, space, 0, ENOENT),
+	BAD(drm_t3_group_create, space, NO_HANDLE, ENOENT),
+};
+
+static const struct deviation bad_group_member[] = {
+	BAD(drm_t3_group_member, member, 2, EINVAL),
+	BAD(drm_t3_group_member, member, ~0u, EINVAL),
+	BAD(drm_t3_group_member, target.rank, 4, EINVAL),
+	BAD(drm_t3_group_member, target.rank, DRM_T3_SWITCH_RANK, EINVAL),
+	BAD_AS("target", drm_t3_group_member, target.rank, 1, EINVAL), /* of REDUCE: 0 */
+	BAD(drm_t3_group_member, target.space, 1024, EINVAL),
+	BAD(drm_t3_group_member, target.import, 32, EINVAL),
+	BAD_AS("target", drm_t3_group_member, target.fabric_id, 1, EINVAL),
+	BAD_AS("target", drm_t3_group_member, target.generation, 1, EINVAL),
+	BAD(drm_t3_group_member, group, 0, ENOENT),
+	BAD(drm_t3_group_member, group, NO_HANDLE, ENOENT),
+	BAD(drm_t3_group_member, space, 0, ENOENT),
+};
+
+static const struct deviation bad_group_join[] = {
+	BAD(drm_t3_group_join, op_mask, 0, EINVAL),
+	BAD(drm_t3_group_join, op_mask, 0x100, EINVAL),
+	BAD(drm_t3_group_join, segment_mask, 0, EINVAL),
+	BAD(drm_t3_group_join, ticket.fabric_id, 0, EXDEV),
+	BAD(drm_t3_group_join, ticket.number, 1024, EINVAL),
+	BAD(drm_t3_group_join, ticket.number, ~0u, EINVAL),
+	BAD(drm_t3_group_join, ticket.generation, 0, EINVAL),
+	BAD(drm_t3_group_join, space, 0, ENOENT),
+};
+
+static const struct deviation bad_group_destroy[] = {
+	BAD(drm_t3_group_destroy, group, 0, ENOENT),
+	BAD(drm_t3_group_destroy, group, NO_HANDLE, ENOENT),
+	BAD(drm_t3_group_destroy, space, 0, ENOENT),
+};
+
+static const struct deviation bad_group_query[] = {
+	BAD(drm_t3_group_query, group, 0, ENOENT),
+	BAD(drm_t3_group_query, group, NO_HANDLE, ENOENT),
+	BAD(drm_t3_group_query, space, 0, ENOENT),
 };
 
 static const struct deviation bad_refusal[] = {
@@ -536,5 +637,27 @@ const struct row abi_rows[DRM_T3_IOCTL_COUNT] = {
 		      ZERO(drm_t3_key_import, key.pad) }),
 	ROW(REFUSAL, refusal, FLAGS_AND_PAD(drm_t3_refusal), .no_handle = true),
 	ROW(SEGMENT_WIDEN, segment_widen, .zero = { ZERO(drm_t3_segment_widen, flags) }),
+	ROW(GROUP_CREATE, group_create, .at_target = true, .of_switch = true,
+	    .zero = { NAMED(drm_t3_group_create, flags, DRM_T3_GROUP_ORDERED) }),
+	ROW(GROUP_MEMBER, group_member, .at_target = true, .of_switch = true,
+	    .zero = { ZERO(drm_t3_group_member, flags), ZERO(drm_t3_group_member, pad),
+		      NAMED(drm_t3_group_member, rank_mask, 0xf) }), /* the ranks there are */
+	ROW(GROUP_JOIN, group_join, .at_target = true, .of_switch = true,
+	    .zero = { ZERO(drm_t3_group_join, flags) }),
+	ROW(GROUP_DESTROY, group_destroy, FLAGS_AND_PAD(drm_t3_group_destroy), .at_target = true,
+	    .of_switch = true),
+	ROW(GROUP_QUERY, group_query, .at_target = true, .of_switch = true,
+	    .zero = { ZERO(drm_t3_group_query, flags) }),
 };
 /* clang-format on */
+
+bool row_works(const struct row *row, struct world *world)
+{
+	uint8_t arg[ROW_ARG_MAX] = { 0 };
+
+	if (!row->of_switch || world->reduce.group)
+		return true;
+	row->fill(world, arg);
+	CHECK(call(row->at_target ? world->target.fd : world->source.fd, row->request, arg) < 0);
+	return false;
+}

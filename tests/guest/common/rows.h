@@ -19,6 +19,8 @@ struct world {
 	int grant_fd; /* of target, not imported */
 	uint32_t grant;
 	struct drm_t3_key key; /* of target, not imported */
+	/* Groups of a switch, without members, at target and at source; without a switch: 0. */
+	struct drm_t3_group_create reduce, multicast;
 	int event_fd;
 	uint32_t queue, idle_queue; /* of source */
 	uint32_t done_sync, sync;   /* done_sync is signalled */
@@ -52,11 +54,15 @@ struct row {
 	unsigned long request;
 	bool at_target; /* called on target's file, else on source's */
 	bool no_handle; /* its first field is not a handle */
+	bool of_switch; /* it works where the fabric has a switch */
 	void (*fill)(struct world *world, void *arg);
 	struct field zero[MAX_FIELDS]; /* flags and pads */
 	const struct deviation *bad;
 	size_t bad_count;
 };
+
+/* Whether the right argument works in this VM. Without a switch the test checks that it does not. */
+bool row_works(const struct row *row, struct world *world);
 
 extern const struct row abi_rows[DRM_T3_IOCTL_COUNT];
 

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
+#include "group.h"
 #include "memory.h"
 #include "rows.h"
 
@@ -19,6 +20,17 @@ static void world_open_queues(struct world *world)
 	array = (struct drm_syncobj_array){ .handles = (uintptr_t)&world->done_sync,
 					    .count_handles = 1 };
 	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &array), 0);
+}
+
+/* Not every VM has a switch; those of the programs that need it have. */
+static void world_open_groups(struct world *world)
+{
+	int ret = group_create(&world->target, DRM_T3_GROUP_REDUCE, 2, &world->reduce);
+
+	CHECK(!ret || ret == -EOPNOTSUPP);
+	if (!ret)
+		CHECK_EQ(group_create(&world->source, DRM_T3_GROUP_MULTICAST, 2, &world->multicast),
+			 0);
 }
 
 void world_open(struct world *world)
@@ -43,6 +55,7 @@ void world_open(struct world *world)
 	CHECK_EQ(raw_export(&world->target, ~0ull, 0xf, &fd, NULL), 0);
 	CHECK_EQ(raw_import(&world->source, fd, &world->second_import), 0);
 	world->second[0] = world->second_import;
+	world_open_groups(world);
 	world->event_fd = eventfd(0, EFD_CLOEXEC);
 	CHECK(world->event_fd >= 0);
 	world_open_queues(world);
