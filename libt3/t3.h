@@ -133,6 +133,8 @@ T3_API int t3_device_fd(const struct t3_device *dev);
 /* Read facts and counters. A field that an older driver does not know is 0. */
 T3_API int t3_device_info(const struct t3_device *dev, struct drm_t3_device_info *info);
 T3_API int t3_device_counters(const struct t3_device *dev, struct drm_t3_counters *counters);
+/* The same of the switch's port of this device. Errors: -EOPNOTSUPP: no DRM_T3_FEATURE_GROUPS. */
+T3_API int t3_device_switch(const struct t3_device *dev, struct drm_t3_switch_info *info);
 
 /* Indices of drm_t3_counters.value. All but LIVE and PEAK only grow. */
 enum t3_device_counter {
@@ -409,6 +411,81 @@ T3_API int t3_grant_import(struct t3_space *space, int fd, uint32_t *import,
 			   struct t3_import_info *info);
 /* Give up an import. Errors: -ENOENT. -EBUSY: a segment uses it, or the space is not idle. */
 T3_API int t3_grant_release(struct t3_space *space, uint32_t import);
+
+/* ------------------------------------------------- groups of the fabric's switch */
+
+/* A multicast group, for a space that joins it. Bytes to be copied anywhere; no secret. */
+struct t3_group_ticket {
+	unsigned char bytes[16]; /* struct drm_t3_group_ticket */
+};
+
+/* A space that has joined, for the group's source. Bytes to be copied anywhere; no secret. */
+struct t3_group_target {
+	unsigned char bytes[24]; /* struct drm_t3_group_target */
+};
+
+/*
+ * Make a group of that many sources (1 .. 32), of which this space is the target. Their updates for
+ * the same bytes are combined in the switch, and arrive as one. They may reach the segments in
+ * segment_mask, with the ops in op_mask, which has no STORE. Each source imports a key of
+ * t3_group_key() by t3_key_import().
+ * Errors: -EINVAL: members, or a mask. -EOPNOTSUPP: the fabric has no switch. -EDQUOT: the user has
+ * as many groups as he may. -ENOSPC: the device has no group left, or the space no grant. -EEXIST:
+ * as t3_grant_import().
+ */
+T3_API int t3_group_create_reduce(struct t3_space *space, uint32_t members, uint64_t segment_mask,
+				  uint32_t op_mask, uint32_t *group);
+/*
+ * The same, where the switch combines the updates of a place in the order of the sources, whatever
+ * the order of their arrival. A place is what one update of a segment covers: at most 1024 bytes of
+ * a row of a tile. The group keeps places * members entries of the switch for itself; a source sends
+ * to that many places in an epoch at most, once to each.
+ * Errors: also -EINVAL: places is 0. -ENOSPC: the port of the device has too few entries.
+ */
+T3_API int t3_group_create_ordered(struct t3_space *space, uint32_t members, uint32_t places,
+				   uint64_t segment_mask, uint32_t op_mask, uint32_t *group);
+/*
+ * Make a key for source `member` (from 0 on). The first space that imports it is that source. Bit r
+ * of rank_mask is rank r; 0: all for which keys are allowed.
+ * Errors: -ENOENT: no such group. -EINVAL: no such member or rank. -EEXIST: it has a key. -EBUSY:
+ * the group has ended. -EPERM: as t3_key_export().
+ */
+T3_API int t3_group_key(struct t3_space *space, uint32_t group, uint32_t member, uint32_t rank_mask,
+			struct t3_key *key);
+/*
+ * Make a group of that many targets (1 .. 32), to all of which the switch sends each update of this
+ * space. *import is for struct t3_target; the masks limit it. The ticket is for t3_group_join() of
+ * each target.
+ * Errors: as t3_group_create_reduce(). -ENOSPC: also too many imports. -EBUSY: the space is not
+ * idle.
+ */
+T3_API int t3_group_create_multicast(struct t3_space *space, uint32_t members,
+				     uint64_t segment_mask, uint32_t op_mask, uint32_t *group,
+				     uint32_t *import, struct t3_group_ticket *ticket);
+/*
+ * Let a multicast group send to this space, as t3_grant_export() does with a peer. Its source passes
+ * *target to t3_group_add(). *grant is the number to revoke, which ends the group.
+ * Errors: -EINVAL: a mask is empty, or not a ticket. -EXDEV: another fabric. -EOPNOTSUPP. -ENOSPC:
+ * too many grants. -EEXIST: as t3_grant_import().
+ */
+T3_API int t3_group_join(struct t3_space *space, const struct t3_group_ticket *ticket,
+			 uint64_t segment_mask, uint32_t op_mask, struct t3_group_target *target,
+			 uint32_t *grant);
+/*
+ * Make a space that has joined the target `member` of the group.
+ * Errors: -ENOENT: no such group. -EINVAL: no such member. -EXDEV: another fabric. -EEXIST: the
+ * place is taken, or another target has the same rank. -EBUSY: the group has ended.
+ */
+T3_API int t3_group_add(struct t3_space *space, uint32_t group, uint32_t member,
+			const struct t3_group_target *target);
+/* End a group. Members in the middle of an epoch fault. Errors: -ENOENT. */
+T3_API int t3_group_drop(struct t3_space *space, uint32_t group);
+/*
+ * Read the state of a group, at its own space or at a member. `group` is the number of the group, of
+ * an import by a key of it, or of a grant of t3_group_join(). Errors: -ENOENT: none of these.
+ */
+T3_API int t3_group_stats(const struct t3_space *space, uint32_t group,
+			  struct drm_t3_group_query *state);
 
 /* ------------------------------------------------------------------- epochs */
 

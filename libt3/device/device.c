@@ -209,3 +209,8 @@ int t3_device_counters(const struct t3_device *dev, struct drm_t3_counters *coun
 {
 	return query(dev, DRM_T3_QUERY_COUNTERS, counters, sizeof(*counters));
 }
+
+int t3_device_switch(const struct t3_device *dev, struct drm_t3_switch_info *info)
+{
+	return query(dev, DRM_T3_QUERY_SWITCH, info, sizeof(*info));
+}

@@ -4,7 +4,7 @@
 
 #include "space/private.h"
 
-static void tell_grant(struct t3_space *space, uint32_t grant, uint64_t segment_mask)
+void t3_tell_grant(struct t3_space *space, uint32_t grant, uint64_t segment_mask)
 {
 	const struct t3_hooks *hooks = t3_hooks_of(space);
 
@@ -36,7 +36,7 @@ int t3_grant_export_to(struct t3_space *space, uint32_t rank_mask, uint64_t segm
 		return ret;
 	*fd = arg.fd;
 	*grant = arg.grant;
-	tell_grant(space, arg.grant, segment_mask);
+	t3_tell_grant(space, arg.grant, segment_mask);
 	return 0;
 }
 
@@ -60,7 +60,7 @@ int t3_key_export(struct t3_space *space, uint32_t rank_mask, uint64_t segment_m
 		return ret;
 	memcpy(key, &arg.key, sizeof(*key));
 	*grant = arg.grant;
-	tell_grant(space, arg.grant, segment_mask);
+	t3_tell_grant(space, arg.grant, segment_mask);
 	return 0;
 }
 
@@ -96,7 +96,7 @@ int t3_grant_revoke(struct t3_space *space, uint32_t grant)
 	arg.space = space->handle;
 	ret = t3_ioctl(space->fd, DRM_IOCTL_T3_GRANT_REVOKE, &arg);
 	if (!ret)
-		tell_grant(space, grant, 0);
+		t3_tell_grant(space, grant, 0);
 	return ret;
 }
 

@@ -38,6 +38,11 @@ const struct t3_hooks *t3_debug(void);
 /* Return why the event area says DEAD: -ENOENT: the space was destroyed; else -ENODEV. */
 int t3_space_gone(const struct t3_space *space);
 
+/* --------------------------------------------------------------------- grants */
+
+/* Tell the checker that others may send to these segments; 0: no more. */
+void t3_tell_grant(struct t3_space *space, uint32_t grant, uint64_t segment_mask);
+
 /* -------------------------------------------------------------------- stores */
 
 /* Whether tracked stores use string instructions. It is chosen before main(): see move.h. */

@@ -28,6 +28,8 @@ LAYOUT(t3_target, 40, col, 16);
 LAYOUT(t3_target, 40, import_count, 24);
 LAYOUT(t3_target, 40, imports, 32);
 LAYOUT(t3_key, 56, bytes, 0);
+LAYOUT(t3_group_ticket, 16, bytes, 0);
+LAYOUT(t3_group_target, 24, bytes, 0);
 LAYOUT(t3_tile, 32, offset, 16);
 LAYOUT(t3_tile, 32, bytes, 24);
 LAYOUT(t3_view, 56, desc, 8);

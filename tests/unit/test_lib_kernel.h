@@ -90,6 +90,20 @@ static void answer(unsigned long request, void *arg)
 		a->key = (struct drm_t3_key){ .secret = "secret", .rank = 3, .import = 5 };
 	} else if (request == DRM_IOCTL_T3_KEY_IMPORT) {
 		((struct drm_t3_key_import *)arg)->import = 42;
+	} else if (request == DRM_IOCTL_T3_GROUP_CREATE) {
+		struct drm_t3_group_create *a = arg;
+
+		a->group = 51;
+		a->import = 52;
+		a->ticket = (struct drm_t3_group_ticket){ .number = 64, .generation = 2 };
+	} else if (request == DRM_IOCTL_T3_GROUP_MEMBER) {
+		((struct drm_t3_group_member *)arg)->key =
+			(struct drm_t3_key){ .secret = "secret", .rank = 32 };
+	} else if (request == DRM_IOCTL_T3_GROUP_JOIN) {
+		((struct drm_t3_group_join *)arg)->grant = 53;
+		((struct drm_t3_group_join *)arg)->target.rank = 3;
+	} else if (request == DRM_IOCTL_T3_GROUP_QUERY) {
+		((struct drm_t3_group_query *)arg)->merged = 9;
 	} else if (request == DRM_IOCTL_PRIME_HANDLE_TO_FD) {
 		((struct drm_prime_handle *)arg)->fd = 79;
 	} else if (request == DRM_IOCTL_PRIME_FD_TO_HANDLE) {
