@@ -131,8 +131,10 @@ enum t3_collective {
 
 enum t3_algorithm {
 	/*
-	 * On a full fabric HIERARCHICAL where the ranks fit it (not for ALL_TO_ALL, nor with
-	 * flags), else DIRECT. Not on a full fabric RING.
+	 * On a fabric with a switch, for more than two ranks and not for ALL_TO_ALL, SWITCH, but
+	 * DIRECT where a rank has no group of the switch left. On a full fabric HIERARCHICAL where
+	 * the ranks fit it (not for ALL_TO_ALL, nor with flags), else DIRECT. Not on a full fabric
+	 * RING.
 	 */
 	T3_ALGORITHM_AUTO = 0,
 	T3_ALGORITHM_RING = 1,	 /* from each rank to the next one */
@@ -142,6 +144,8 @@ enum t3_algorithm {
 	 * are several nodes, with the same number of ranks each, at least 2.
 	 */
 	T3_ALGORITHM_HIERARCHICAL = 3,
+	/* As DIRECT, where the fabric's switch combines what goes to a rank and copies results. */
+	T3_ALGORITHM_SWITCH = 4,
 };
 
 /*
@@ -151,8 +155,8 @@ enum t3_algorithm {
  * is HIERARCHICAL has a chunk for each rank of a node instead, cut in the same way. t3_plan_order()
  * names the chunks of any plan.
  *
- * A result has the same bits in each run, with one exception: DIRECT adds floats of more than two
- * ranks in the order of their arrival. RING adds chunk c in the order of the ranks from c + 1 on, c
+ * A result has the same bits in each run, with one exception: DIRECT and SWITCH add floats of more
+ * than two ranks in the order of their arrival. RING adds chunk c in the order of the ranks from c + 1 on, c
  * last. It rounds to the type after each addition.
  *
  * HIERARCHICAL adds from node to node. Nodes are numbered by their lowest ranks, and places on a
@@ -185,8 +189,9 @@ struct t3_plan_desc {
  * where xr is rank r's, rounded to the type after each step. So its bits depend on these N elements
  * alone: not on count, columns, tiles, the algorithm, the nodes or the timing. Others have such
  * bits anyway. Of the bytes that the busiest link carries without the flag, it carries N / (N - 1)
- * in an ALL_REDUCE by RING, up to 2 times in a REDUCE_SCATTER by RING, and up to N times by DIRECT.
- * For these two algorithms, of which AUTO takes one, and for these two collectives alone.
+ * in an ALL_REDUCE by RING, up to 2 times in a REDUCE_SCATTER by RING, and up to N times by DIRECT
+ * and SWITCH, which then adds from rank to rank and leaves only copies to the switch. For these
+ * three algorithms, of which AUTO takes one, and for these two collectives alone.
  */
 #define T3_PLAN_DETERMINISTIC (1u << 0)
 /*

@@ -72,6 +72,7 @@ int comm_new(struct t3_device *dev, uint32_t rank, uint32_t ranks, struct t3_com
 	comm->ranks = ranks;
 	comm->fabric_id = info.fabric_id;
 	comm->topology = info.topology;
+	comm->has_groups = info.features & DRM_T3_FEATURE_GROUPS;
 	comm->device_ranks = info.ranks;
 	comm->device_rank[rank] = info.rank;
 	comm->gone = ranks;

@@ -27,6 +27,7 @@ struct t3_comm {
 	uint32_t ranks;
 	uint64_t fabric_id;
 	uint32_t topology; /* as in drm_t3_device_info */
+	bool has_groups;   /* DRM_T3_FEATURE_GROUPS of the own device; the driver is all ranks' */
 	uint32_t device_ranks;
 	uint32_t device_rank[T3_COMM_RANKS_MAX]; /* rank in the fabric of each rank's device */
 	uint32_t gone;				 /* the rank that ended first; ranks: none */

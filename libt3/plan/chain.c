@@ -42,6 +42,7 @@ static int add_end(struct maker *m, uint32_t chunk, uint64_t offset, uint32_t ta
 		.updates = 2,
 		.offset = offset,
 		.targets = targets,
+		.via = m->in_switch && targets & (targets - 1) ? T3_VIA_MULTICAST : T3_VIA_LINKS,
 		.target_number = m->ranks + chunk,
 		.target_op = DRM_T3_OP_STORE,
 	};

@@ -39,9 +39,9 @@ const char *t3_plan_collective_name(uint32_t collective)
 
 static const char *algorithm_name(uint32_t algorithm)
 {
-	static const char *const names[] = { "auto", "ring", "direct", "hierarchical" };
+	static const char *const names[] = { "auto", "ring", "direct", "hierarchical", "switch" };
 
-	return algorithm <= T3_ALGORITHM_HIERARCHICAL ? names[algorithm] : "unknown";
+	return algorithm <= T3_ALGORITHM_SWITCH ? names[algorithm] : "unknown";
 }
 
 static const struct field fields[] = {

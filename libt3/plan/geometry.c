@@ -50,7 +50,8 @@ static const char *wrong_flags(const struct t3_plan_desc *d)
 	if (d->flags & T3_PLAN_WIDEN)
 		return wrong_widen(d);
 	if (d->flags && d->algorithm == T3_ALGORITHM_HIERARCHICAL)
-		return "flags DETERMINISTIC: the algorithm is RING or DIRECT, not HIERARCHICAL";
+		return "flags DETERMINISTIC: the algorithm is RING, DIRECT or SWITCH, not "
+		       "HIERARCHICAL";
 	return NULL;
 }
 
@@ -87,10 +88,10 @@ static const char *wrong(const struct t3_plan_desc *d, uint32_t ranks)
 		return "a collective is among 2 to 32 ranks";
 	if (d->collective < T3_REDUCE_SCATTER || d->collective > T3_BROADCAST)
 		return "no such collective";
-	if (d->algorithm < T3_ALGORITHM_RING || d->algorithm > T3_ALGORITHM_HIERARCHICAL)
+	if (d->algorithm < T3_ALGORITHM_RING || d->algorithm > T3_ALGORITHM_SWITCH)
 		return "no such algorithm";
-	if (d->algorithm == T3_ALGORITHM_HIERARCHICAL && d->collective == T3_ALL_TO_ALL)
-		return "the algorithm of an all-to-all is RING or DIRECT, not HIERARCHICAL";
+	if (d->algorithm > T3_ALGORITHM_DIRECT && d->collective == T3_ALL_TO_ALL)
+		return "the algorithm of an all-to-all is RING or DIRECT";
 	if (d->collective == T3_BROADCAST ? d->root >= ranks : d->root)
 		return "root is a rank for a broadcast; 0 for others";
 	if (d->path > T3_PATH_DOORBELL)
@@ -281,7 +282,7 @@ bool t3_layout_part(const struct t3_layout *l, uint32_t chunk, uint32_t part,
 	return out->row_bytes;
 }
 
-uint64_t t3_layout_targets(const struct t3_layout *l, uint32_t to, uint32_t *ops)
+uint64_t t3_layout_targets(const struct t3_layout *l, uint32_t to, uint32_t via, uint32_t *ops)
 {
 	uint64_t mask = 0;
 	uint32_t i;
@@ -290,7 +291,7 @@ uint64_t t3_layout_targets(const struct t3_layout *l, uint32_t to, uint32_t *ops
 	for (i = 0; i < l->count; i++) {
 		const struct t3_layout_segment *s = &l->segment[i];
 
-		if (!(s->targets >> to & 1))
+		if (!(s->targets >> to & 1) || s->via != via)
 			continue;
 		mask |= UINT64_C(1) << s->target_segment;
 		*ops |= 1u << s->target_op;

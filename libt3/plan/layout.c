@@ -43,13 +43,15 @@ static int add_partial(struct maker *m, uint32_t chunk, uint32_t last)
 {
 	uint32_t to = m->ring ? t3_plan_next(m) : chunk;
 	bool first = !m->ring || hops(m, chunk, m->rank) == 1;
+	/* Whole tiles meet in the switch: its entries hold rows of them, not single stores. */
 	struct block b = {
 		.number = chunk,
 		.chunk = chunk,
 		.updates = first ? 1 : 2,
 		.offset = t3_plan_place(m, t3_plan_chunk_bytes(m, chunk)),
 		.targets = 1u << to,
-		.remote = first,
+		.via = m->in_switch ? T3_VIA_REDUCE : T3_VIA_LINKS,
+		.remote = first && !m->in_switch,
 		.target_number = to == chunk ? last : chunk,
 		.target_op = m->desc->op,
 	};
@@ -86,6 +88,8 @@ static void send_on(const struct maker *m, struct block *b, uint32_t source)
 {
 	b->target_number = b->number;
 	b->target_op = DRM_T3_OP_STORE;
+	if (m->in_switch)
+		b->via = T3_VIA_MULTICAST;
 	if (!m->ring)
 		b->targets = m->rank == source ? all_others(m) : 0;
 	else if (t3_plan_next(m) != source)
@@ -210,7 +214,10 @@ static void make_order(struct maker *m)
 			t3_plan_hierarchical_order(m);
 			break;
 		}
-		for (i = 1; i <= n; i++)
+		/* All together, so that the switch has what it adds at about the same time. */
+		for (i = 0; i < n && m->in_switch; i++)
+			l->order[l->produced++] = (uint8_t)i;
+		for (i = 1; i <= n && !m->in_switch; i++)
 			l->order[l->produced++] = (uint8_t)((m->rank + (m->ring ? n - i : i)) % n);
 	}
 }
@@ -229,6 +236,7 @@ static int lay_out(struct maker *m, const struct t3_lengths *lengths, const char
 	int ret = 0;
 
 	m->ring = m->desc->algorithm == T3_ALGORITHM_RING;
+	m->in_switch = m->desc->algorithm == T3_ALGORITHM_SWITCH;
 	memset(l, 0, sizeof(*l));
 	l->rank = m->rank;
 	l->ranks = m->ranks;

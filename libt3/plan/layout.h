@@ -15,10 +15,19 @@
 /* Upper bound of a plan's elements. All products of it fit 64 bits. */
 #define T3_LAYOUT_COUNT_MAX (UINT64_C(1) << 40)
 
+/* How a segment reaches its targets. */
+enum t3_layout_via {
+	T3_VIA_LINKS,	  /* by the link to each */
+	T3_VIA_REDUCE,	  /* by the switch, which combines what all sources send to that rank */
+	T3_VIA_MULTICAST, /* by the switch, which copies what this rank sends */
+	T3_VIAS
+};
+
 struct t3_layout_segment {
 	struct t3_segment_desc desc;
 	uint32_t kind;	  /* enum drm_t3_segment_kind */
 	uint32_t targets; /* the ranks that it sends to, bit by rank; 0 for LOCAL */
+	uint32_t via;	  /* enum t3_layout_via */
 	uint32_t target_segment;
 	uint32_t target_row;
 	uint32_t target_op;
@@ -85,8 +94,9 @@ uint64_t t3_layout_input(const struct t3_layout *layout, uint32_t rank, uint32_t
 /* Return a chunk's first element and number of elements, with lengths those of this rank's. */
 void t3_layout_chunk(const struct t3_layout *layout, uint32_t chunk, uint64_t *first,
 		     uint64_t *count);
-/* The segments of rank `to` that this rank sends to, and with which ops. 0: none. */
-uint64_t t3_layout_targets(const struct t3_layout *layout, uint32_t to, uint32_t *ops);
+/* The segments of rank `to` that this rank sends to in that way, and with which ops. 0: none. */
+uint64_t t3_layout_targets(const struct t3_layout *layout, uint32_t to, uint32_t via,
+			   uint32_t *ops);
 /* All ranks that this one sends to, bit by rank. */
 uint32_t t3_layout_all_targets(const struct t3_layout *layout);
 /*
@@ -125,6 +135,7 @@ struct maker {
 	const char *why;
 	uint32_t rank, ranks;
 	bool ring;
+	bool in_switch;			  /* sums and copies are the switch's */
 	bool chain;			  /* in the order of the ranks */
 	const struct t3_hierarchy *nodes; /* NULL: not HIERARCHICAL */
 };
@@ -135,6 +146,7 @@ struct block {
 	uint64_t offset;
 	/* The ranks it sends to. 0: LOCAL. It is REMOTE if all its rows are the rank's own. */
 	uint32_t targets;
+	uint32_t via;
 	bool remote;
 	uint32_t target_number, target_op, target_slot;
 	uint32_t slots;	   /* images of the chunk, one below the other; 0 means 1 */

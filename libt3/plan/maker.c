@@ -89,6 +89,7 @@ int t3_plan_add_part(struct maker *m, const struct block *b, uint32_t part,
 	describe(m, b, part, p, &s->desc);
 	s->kind = kind_of(b);
 	s->targets = b->targets;
+	s->via = b->targets ? b->via : T3_VIA_LINKS;
 	s->chunk = b->chunk;
 	if (b->targets) {
 		s->target_segment = b->target_number * l->parts + part;

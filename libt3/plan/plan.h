@@ -36,6 +36,17 @@ struct plan_shared {
 	struct plan_rank_state rank[T3_COMM_RANKS_MAX];
 };
 
+/* Of a plan with algorithm SWITCH. Ranks in masks: bit by rank. */
+struct plan_groups {
+	uint32_t reduce, multicast; /* of this rank's space; 0: none */
+	uint32_t import;	    /* of multicast */
+	struct t3_group_ticket ticket;
+	uint32_t invited; /* the ranks of which there are tickets */
+	struct t3_group_ticket tickets[T3_COMM_RANKS_MAX];
+	uint32_t joined; /* the ranks that have joined this one's */
+	struct t3_group_target targets[T3_COMM_RANKS_MAX];
+};
+
 struct t3_plan {
 	struct t3_comm *comm;
 	struct t3_plan_desc desc;   /* with the algorithm in use */
@@ -46,6 +57,7 @@ struct t3_plan {
 	unsigned char *memory;				  /* of the buffer */
 	struct t3_producer *producer[T3_LAYOUT_SEGMENTS]; /* as in the layout; NULL: no input */
 	uint32_t import[T3_COMM_RANKS_MAX];		  /* by rank that it sends to */
+	struct plan_groups groups;
 	struct plan_shared *shared;
 	enum plan_phase phase;
 	uint32_t epoch;
@@ -104,15 +116,40 @@ int t3_plan_lay_out(const struct t3_plan *plan, uint32_t rank, struct t3_layout 
  * grants.
  */
 int t3_plan_make_space(struct t3_plan *plan);
-/* The right of a rank to send to this one. */
+/*
+ * The segments of this rank, and ops, to which that rank sends in that way. *mask 0: none. With
+ * lengths that rank alone may be above a limit, and says so itself: none.
+ */
+int t3_plan_targets_of(const struct t3_plan *plan, uint32_t from, uint32_t via, uint64_t *mask,
+		       uint32_t *ops);
+
+#define PLAN_HAS_KEY	(1u << 0) /* for a rank on another node, or a source of a group */
+#define PLAN_HAS_TICKET (1u << 1) /* for a target of this rank's group */
+#define PLAN_HAS_TARGET (1u << 2) /* of one that has joined */
+
+/* The right of a rank to send to this one, and what it needs for groups. */
 struct plan_grant {
-	int fd;	    /* -1: none */
-	bool keyed; /* for a rank on another node: */
+	int fd;	      /* -1: none */
+	uint32_t has; /* PLAN_HAS_* */
 	struct t3_key key;
+	struct t3_group_ticket ticket;
+	struct t3_group_target target;
 };
 
 /* A grant for a rank that sends to this one, or none for one that does not. */
 int t3_plan_grant(struct t3_plan *plan, uint32_t to, struct plan_grant *grant);
+
+/* Whether the set-up has a step in which ranks join groups. */
+bool t3_plan_joins(const struct t3_plan *plan);
+/* The rest of t3_plan_grant(), of groups. */
+int t3_plan_grant_groups(struct t3_plan *plan, uint32_t to, struct plan_grant *grant);
+/* Join the group of a rank that has sent its ticket. */
+int t3_plan_join(struct t3_plan *plan, uint32_t to, struct plan_grant *grant);
+/* Name all ranks that have joined to the switch, before t3_plan_map(). */
+int t3_plan_name_members(struct t3_plan *plan);
+/* Whether the error may be gone with an algorithm that needs no groups. */
+bool t3_plan_lacks_groups(int error);
+
 /* Make the segments that send, and the producers. All grants are there. */
 int t3_plan_map(struct t3_plan *plan);
 void t3_plan_free(struct t3_plan *plan);

@@ -3,7 +3,8 @@
  * How the ranks of a plan come together.
  *
  * There are three steps. In each of them every rank sends one message to every other one: its desc,
- * then its grants, then that it is ready. Each message says whether the rank has failed so far. A
+ * then its grants, then that it is ready. With groups of a switch there is one more after the
+ * grants, in which ranks join them. Each message says whether the rank has failed so far. A
  * rank that has failed still sends the rest of its messages. So all ranks know of the failure, none
  * waits for it, and the communicator can go on.
  *
@@ -18,9 +19,9 @@
 
 #include "plan/plan.h"
 
-#define MAGIC 0x50335403u /* increase it when the messages change */
+#define MAGIC 0x50335404u /* increase it when the messages change */
 
-enum step { STEP_DESCRIBE, STEP_GRANT, STEP_READY, STEPS };
+enum step { STEP_DESCRIBE, STEP_GRANT, STEP_JOIN, STEP_READY, STEPS };
 
 /* There is no padding, because messages are compared and sent as they are. */
 struct message {
@@ -29,11 +30,15 @@ struct message {
 	uint32_t step;
 	int32_t error;	/* the rank's error so far */
 	uint32_t fatal; /* not 0: after it the communicator cannot go on */
-	uint32_t keyed; /* 1: a key for the receiver, which is on another node */
+	uint32_t has;	/* PLAN_HAS_*: these are for the receiver */
 	struct t3_plan_desc desc;
 	union {
 		char text[176]; /* the error's sentence */
-		struct t3_key key;
+		struct {
+			struct t3_key key;
+			struct t3_group_ticket ticket;
+			struct t3_group_target target;
+		};
 	};
 };
 
@@ -116,9 +121,11 @@ static int post(struct setup *s, uint32_t step, uint32_t to, const struct plan_g
 	};
 	if (head->error) {
 		snprintf(head->text, sizeof(head->text), "%.175s", s->comm->error);
-	} else if (grant->keyed) {
-		head->keyed = 1;
+	} else {
+		head->has = grant->has;
 		head->key = grant->key;
+		head->ticket = grant->ticket;
+		head->target = grant->target;
 	}
 	if (has_lengths(s, step) && !head->error) {
 		memcpy(message.send, s->plan->lengths->send[s->comm->rank], sizeof(message.send));
@@ -126,6 +133,12 @@ static int post(struct setup *s, uint32_t step, uint32_t to, const struct plan_g
 		       sizeof(message.receive));
 	}
 	return t3_comm_post(s->comm, to, &message, message_size(s, step), grant->fd);
+}
+
+/* All ranks know that after the first step, in which they choose the same algorithm. */
+static bool is_skipped(const struct setup *s, uint32_t step)
+{
+	return step == STEP_JOIN && (!s->plan || !t3_plan_joins(s->plan));
 }
 
 /* Tell the failure to all ranks that still expect a message of this one. */
@@ -139,7 +152,7 @@ static void give_up(struct setup *s, int ret, uint32_t step, uint32_t round)
 	s->comm->plans_over = ret;
 	memcpy(why, s->comm->error, sizeof(why));
 	for (; step < STEPS; step++, round = 1) {
-		for (; round < n; round++) {
+		for (; round < n && !is_skipped(s, step); round++) {
 			post(s, step, (s->comm->rank + round) % n, &none);
 			/* A rank that cannot receive it any more is not the reason. */
 			memcpy(s->comm->error, why, sizeof(why));
@@ -156,6 +169,8 @@ static struct plan_grant enclosure(struct setup *s, uint32_t step, uint32_t to)
 		grant.fd = s->shared;
 	else if (step == STEP_GRANT && !*own_error(s))
 		note_own_error(s, t3_plan_grant(s->plan, to, &grant));
+	else if (step == STEP_JOIN && !*own_error(s))
+		note_own_error(s, t3_plan_join(s->plan, to, &grant));
 	return grant;
 }
 
@@ -213,19 +228,25 @@ static int take_shared(struct setup *s, const struct message *m, int fd)
 /* A rank that failed sends no grants. Else there is one for each rank that sends to it. */
 static int take_grant(struct setup *s, const struct message *m, uint32_t from, int fd)
 {
+	const struct t3_layout *layout = &s->plan->layout;
 	char words[T3_WORDS];
 	uint32_t ops;
 	int ret;
 
 	if (m->error || *own_error(s))
 		return 0;
-	if (fd < 0 && !m->keyed) {
-		if (!t3_layout_targets(&s->plan->layout, from, &ops))
+	if (m->has & PLAN_HAS_TICKET) {
+		s->plan->groups.tickets[from] = m->ticket;
+		s->plan->groups.invited |= 1u << from;
+	}
+	if (fd < 0 && !(m->has & PLAN_HAS_KEY)) {
+		if (!t3_layout_targets(layout, from, T3_VIA_LINKS, &ops) &&
+		    !t3_layout_targets(layout, from, T3_VIA_REDUCE, &ops))
 			return 0;
 		return t3_comm_fail(s->comm, -EPROTO, "rank %u sent neither a grant nor an error",
 				    from);
 	}
-	if (m->keyed)
+	if (m->has & PLAN_HAS_KEY)
 		ret = t3_key_import(s->plan->space, &m->key, &s->plan->import[from], NULL);
 	else
 		ret = t3_grant_import(s->plan->space, fd, &s->plan->import[from], NULL);
@@ -233,6 +254,14 @@ static int take_grant(struct setup *s, const struct message *m, uint32_t from, i
 		t3_comm_fail(s->comm, ret, "the grant of rank %u: %s", from,
 			     t3_error_words(ret, words, sizeof(words)));
 	return ret;
+}
+
+static void take_target(struct setup *s, const struct message *m, uint32_t from)
+{
+	if (m->error || !(m->has & PLAN_HAS_TARGET))
+		return;
+	s->plan->groups.targets[from] = m->target;
+	s->plan->groups.joined |= 1u << from;
 }
 
 static void take_lengths(struct setup *s, const struct uneven_message *m, uint32_t from)
@@ -277,6 +306,8 @@ static void take_round(struct setup *s, uint32_t step, uint32_t round)
 			s->shared_error = take_shared(s, m, fd);
 	} else if (step == STEP_GRANT) {
 		note_own_error(s, take_grant(s, m, from, fd));
+	} else if (step == STEP_JOIN) {
+		take_target(s, m, from);
 	}
 
 close_fd:
@@ -319,7 +350,7 @@ static void work(struct setup *s, uint32_t step)
 			ret = make_shared(s);
 	} else if (step == STEP_GRANT) {
 		ret = s->shared_error ? s->shared_error : t3_plan_make_space(s->plan);
-	} else {
+	} else if (step == STEP_READY) {
 		ret = t3_plan_map(s->plan);
 	}
 	note_own_error(s, ret);
@@ -353,7 +384,7 @@ static int decide(struct setup *s, uint32_t step)
 
 	if (s->dead)
 		return s->dead;
-	if (step == STEP_GRANT)
+	if (step == STEP_GRANT || step == STEP_JOIN)
 		return 0;
 	ret = first_error(s);
 	if (ret)
@@ -367,6 +398,8 @@ static int run(struct setup *setups, uint32_t count)
 	int ret = 0, one;
 
 	for (step = 0; step < STEPS && !ret; step++) {
+		if (is_skipped(setups, step))
+			continue;
 		for (i = 0; i < count; i++)
 			work(&setups[i], step);
 		for (round = 1; round < setups->comm->ranks; round++) {
@@ -427,10 +460,33 @@ static struct t3_plan *end(struct setup *s, bool failed)
 	return NULL;
 }
 
+/*
+ * AUTO has chosen the switch, and a rank has no group left. All ranks know that, and have the same
+ * error. Returns whether they begin again with an algorithm that needs no groups.
+ */
+static bool begin_without_groups(struct setup *setups, uint32_t count, int ret)
+{
+	struct t3_plan_desc desc = setups->desc;
+	uint32_t i;
+
+	if (!t3_plan_lacks_groups(ret) || setups->comm->plans_over || !setups->plan ||
+	    desc.algorithm != T3_ALGORITHM_AUTO ||
+	    setups->plan->desc.algorithm != T3_ALGORITHM_SWITCH)
+		return false;
+	desc.algorithm = T3_ALGORITHM_DIRECT;
+	for (i = 0; i < count; i++) {
+		end(&setups[i], true);
+		begin(&setups[i], setups[i].comm, &desc, setups[i].deadline_ns);
+	}
+	return true;
+}
+
 static int create(struct setup *s, struct t3_plan **plan)
 {
 	int ret = run(s, 1);
 
+	if (begin_without_groups(s, 1, ret))
+		ret = run(s, 1);
 	s->plan = end(s, ret);
 	if (!ret)
 		*plan = s->plan;
@@ -511,6 +567,8 @@ static int create_all(struct t3_comm *const *comms, uint32_t ranks, const struct
 			begin(&setups[i], comms[i], desc, 0);
 	}
 	ret = run(setups, ranks);
+	if (begin_without_groups(setups, ranks, ret))
+		ret = run(setups, ranks);
 	for (i = 0; i < ranks; i++) {
 		setups[i].plan = end(&setups[i], ret);
 		if (!ret)

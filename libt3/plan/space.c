@@ -9,6 +9,7 @@
 
 #define TOPOLOGY_RING 1u
 #define TOPOLOGY_FULL 2u /* or more: a switch has these links, too */
+#define GROUPED	      3u /* ranks from which on a switch saves anything */
 
 /* --------------------------------------------------------------- description */
 
@@ -33,6 +34,9 @@ int t3_plan_check_links(struct t3_comm *comm, uint32_t algorithm)
 
 	if (some)
 		t3_hierarchy_make(comm->node, comm->ranks, &nodes);
+	if (algorithm == T3_ALGORITHM_SWITCH && !comm->has_groups)
+		return t3_comm_fail(comm, -EHOSTUNREACH,
+				    "algorithm SWITCH: the fabric has no switch (topology=switch)");
 	for (a = 0; a < comm->ranks && !ret; a++) {
 		if (algorithm == T3_ALGORITHM_RING) {
 			ret = check_link(comm, a, (a + 1) % comm->ranks);
@@ -54,6 +58,8 @@ static uint32_t choose(const struct t3_comm *comm, const struct t3_plan_desc *de
 		return T3_ALGORITHM_DIRECT;
 	if (comm->topology < TOPOLOGY_FULL)
 		return T3_ALGORITHM_RING;
+	if (comm->has_groups && comm->ranks >= GROUPED && desc->collective != T3_ALL_TO_ALL)
+		return T3_ALGORITHM_SWITCH;
 	if (desc->collective == T3_ALL_TO_ALL || desc->flags ||
 	    t3_hierarchy_make(comm->node, comm->ranks, &nodes))
 		return T3_ALGORITHM_DIRECT;
@@ -177,19 +183,21 @@ int t3_plan_make_space(struct t3_plan *plan)
 	return 0;
 }
 
-static int targets_of(const struct t3_plan *plan, uint32_t from, uint64_t *mask, uint32_t *ops)
+int t3_plan_targets_of(const struct t3_plan *plan, uint32_t from, uint32_t via, uint64_t *mask,
+		       uint32_t *ops)
 {
 	struct t3_layout *l = malloc(sizeof(*l));
 	const char *why;
 	int ret;
 
+	*mask = 0;
 	if (!l)
 		return -ENOMEM;
 	ret = t3_plan_lay_out(plan, from, l, &why);
 	if (!ret)
-		*mask = t3_layout_targets(l, plan->comm->rank, ops);
+		*mask = t3_layout_targets(l, plan->comm->rank, via, ops);
 	free(l);
-	return ret;
+	return ret == -EFBIG ? 0 : ret;
 }
 
 static int no_grant(struct t3_plan *plan, uint32_t to, int ret)
@@ -213,16 +221,14 @@ int t3_plan_grant(struct t3_plan *plan, uint32_t to, struct plan_grant *grant)
 	int ret;
 
 	*grant = (struct plan_grant){ .fd = -1 };
-	ret = targets_of(plan, to, &mask, &ops);
-	if (ret == -EFBIG)
-		return 0; /* with lengths that rank alone may be above a limit, and says so itself */
+	ret = t3_plan_targets_of(plan, to, T3_VIA_LINKS, &mask, &ops);
 	if (!ret && mask && t3_comm_is_here(plan->comm, to)) {
 		ret = t3_grant_export_to(plan->space, ranks, mask, ops, &grant->fd, &number);
 	} else if (!ret && mask) {
 		ret = t3_key_export(plan->space, ranks, mask, ops, &grant->key, &number);
-		grant->keyed = !ret;
+		grant->has |= ret ? 0 : PLAN_HAS_KEY;
 	}
-	return ret ? no_grant(plan, to, ret) : 0;
+	return ret ? no_grant(plan, to, ret) : t3_plan_grant_groups(plan, to, grant);
 }
 
 static int map_sender(struct t3_plan *plan, const struct t3_layout_segment *s)
@@ -235,7 +241,9 @@ static int map_sender(struct t3_plan *plan, const struct t3_layout_segment *s)
 	uint32_t imports[T3_COMM_RANKS_MAX], count = 0, rest;
 	int ret;
 
-	for (rest = s->targets; rest; rest &= rest - 1)
+	if (s->via == T3_VIA_MULTICAST)
+		imports[count++] = plan->groups.import;
+	for (rest = s->targets; rest && s->via != T3_VIA_MULTICAST; rest &= rest - 1)
 		imports[count++] = plan->import[__builtin_ctz(rest)];
 	target.import = imports[0];
 	target.import_count = count - 1;
@@ -261,8 +269,10 @@ int t3_plan_map(struct t3_plan *plan)
 	const struct t3_layout *l = &plan->layout;
 	char words[T3_WORDS];
 	uint32_t i;
-	int ret = 0;
+	int ret = t3_plan_name_members(plan);
 
+	if (ret)
+		return ret;
 	atomic_store_explicit(&plan_rank_state(plan)->targets, t3_layout_all_targets(l),
 			      memory_order_relaxed);
 	for (i = 0; i < l->count; i++) {

@@ -148,7 +148,7 @@ static void refuse_hierarchies(struct rank *r)
 		refuses(r, &desc, "HIERARCHICAL needs more than one rank on each node");
 	desc.collective = T3_ALL_TO_ALL;
 	desc.op = 0;
-	refuses(r, &desc, "the algorithm of an all-to-all is RING or DIRECT, not HIERARCHICAL");
+	refuses(r, &desc, "the algorithm of an all-to-all is RING or DIRECT");
 }
 
 /*

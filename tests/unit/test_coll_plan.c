@@ -249,8 +249,10 @@ static bool choose_nodes(void)
 
 static uint32_t choose_algorithm(uint32_t topology)
 {
-	if (topology != T3_TOPOLOGY_FULL || !below(5))
+	if (topology == T3_TOPOLOGY_RING || !below(5))
 		return T3_ALGORITHM_RING;
+	if (topology == T3_TOPOLOGY_SWITCH && run.desc.collective != T3_ALL_TO_ALL && below(4))
+		return T3_ALGORITHM_SWITCH;
 	if (run.desc.collective != T3_ALL_TO_ALL && choose_nodes())
 		return T3_ALGORITHM_HIERARCHICAL;
 	return T3_ALGORITHM_DIRECT;
@@ -285,9 +287,10 @@ static void choose(uint32_t topology)
 		run.desc.tile_columns = 1 + below(columns ? columns : 100);
 	if (columns && below(2))
 		run.desc.tile_rows = run.desc.collective == T3_ALL_TO_ALL ? 1 : 1 + below(5);
-	/* DIRECT adds floats in the order of their arrival. */
-	run.small = run.desc.algorithm == T3_ALGORITHM_DIRECT && !run.desc.flags &&
-		    ref_is_float(run.desc.dtype) &&
+	/* DIRECT and SWITCH add floats in the order of their arrival. */
+	run.small = (run.desc.algorithm == T3_ALGORITHM_DIRECT ||
+		     run.desc.algorithm == T3_ALGORITHM_SWITCH) &&
+		    !run.desc.flags && ref_is_float(run.desc.dtype) &&
 		    (run.desc.op == T3_OP_ADD || run.desc.op == T3_OP_MUL);
 }
 
@@ -358,16 +361,27 @@ static void choose_lengths(uint32_t topology)
 		}
 }
 
-/* On some links of the chain. count 0: no more. */
+static void set_link_faults(struct host *host, uint32_t src, uint32_t dst, uint32_t count)
+{
+	uint32_t kind;
+
+	for (kind = 1; kind <= 6; kind++)
+		if (!count || !below(8))
+			host_inject(host->fabric, src, dst, kind, count ? 1 + below(count) : 0);
+}
+
+/* On some links of the chain, and of the switch. count 0: no more. */
 static void set_faults(struct host *host, uint32_t count)
 {
-	uint32_t src, kind;
+	uint32_t src;
 
-	for (src = 0; src < run.ranks; src++)
-		for (kind = 1; kind <= 6; kind++)
-			if (!count || !below(8))
-				host_inject(host->fabric, src, (src + 1) % run.ranks, kind,
-					    count ? 1 + below(count) : 0);
+	for (src = 0; src < run.ranks; src++) {
+		set_link_faults(host, src, (src + 1) % run.ranks, count);
+		if (host->config.topology != T3_TOPOLOGY_SWITCH)
+			continue;
+		set_link_faults(host, src, T3_SWITCH_RANK, count);
+		set_link_faults(host, T3_SWITCH_RANK, src, count);
+	}
 }
 
 static void one_seed(struct host *host, uint64_t seed, void (*draw)(uint32_t topology))
@@ -413,6 +427,10 @@ static const struct host_config configs[] = {
 	{ T3_TOPOLOGY_FULL, 4, 256, 8, T3_KEYS_FABRIC },
 	{ T3_TOPOLOGY_FULL, 6, 8, 2, T3_KEYS_FABRIC },
 	{ T3_TOPOLOGY_FULL, 12, 256, 8, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_SWITCH, 2, 256, 8, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_SWITCH, 3, 8, 2, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_SWITCH, 5, 256, 8, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_SWITCH, 8, 4, 4, T3_KEYS_FABRIC },
 };
 
 /* These are slow, so only one of several numbers of ranks runs on each fabric. */
@@ -437,6 +455,14 @@ static void one_large(uint64_t seed, void (*draw)(uint32_t topology))
 	host_free(host);
 }
 
+/* The ports of a switch have as many entries as the trackers, so some are used up. */
+static struct host *new_host(const struct host_config *config)
+{
+	if (config->topology == T3_TOPOLOGY_SWITCH)
+		return host_switch(config->ranks, config->entries, NULL, NULL);
+	return host_new(config);
+}
+
 static void random_plans(void (*draw)(uint32_t topology))
 {
 	struct host *host[CONFIGS] = { NULL };
@@ -451,7 +477,7 @@ static void random_plans(void (*draw)(uint32_t topology))
 		}
 		i = seed % CONFIGS;
 		if (!host[i])
-			host[i] = host_new(&configs[i]);
+			host[i] = new_host(&configs[i]);
 		one_seed(host[i], seed, draw);
 	}
 	for (i = 0; i < CONFIGS; i++)

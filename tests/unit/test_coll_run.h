@@ -71,12 +71,120 @@ static void join(uint32_t rank, uint32_t to)
 		.src_generation = run.generation[rank],
 	};
 
-	cmd.segment_mask = t3_layout_targets(&run.layout[rank], to, &cmd.op_mask);
+	cmd.segment_mask = t3_layout_targets(&run.layout[rank], to, T3_VIA_LINKS, &cmd.op_mask);
 	if (!cmd.segment_mask)
 		return;
 	assert_int_equal(host_command(&run.host->dev[to], T3_CMD_IMPORT_SET, &cmd, sizeof(cmd)),
 			 T3_ADMIN_OK);
 	host_route(&run.host->dev[rank], SPACE, to, &run.host->dev[to], SPACE, rank);
+}
+
+/* ------------------------------------------------------------ groups of a switch */
+
+static struct t3_cmd_group_create make_group(uint32_t rank, uint32_t kind, uint32_t import)
+{
+	struct t3_cmd_group_create cmd = {
+		.space = SPACE,
+		.kind = kind,
+		.import = import,
+		.members = run.ranks - 1,
+	};
+
+	assert_int_equal(host_command(&run.host->dev[rank], T3_CMD_GROUP_CREATE, &cmd, sizeof(cmd)),
+			 T3_ADMIN_OK);
+	return cmd;
+}
+
+/* The other ranks are the members 0, 1, ... */
+static void name_member(uint32_t rank, const struct t3_cmd_group_create *group, uint32_t peer,
+			uint32_t import)
+{
+	struct t3_cmd_group_member cmd = {
+		.space = SPACE,
+		.group = group->group,
+		.generation = group->generation,
+		.member = peer - (peer > rank),
+		.peer_rank = peer,
+		.peer_space = SPACE,
+		.peer_generation = run.generation[peer],
+		.peer_import = import,
+	};
+
+	assert_int_equal(host_command(&run.host->dev[rank], T3_CMD_GROUP_MEMBER, &cmd, sizeof(cmd)),
+			 T3_ADMIN_OK);
+}
+
+static void hear_group(uint32_t rank, const struct t3_cmd_group_create *group, uint32_t import,
+		       uint64_t segments, uint32_t ops)
+{
+	struct t3_cmd_import_set cmd = {
+		.space = SPACE,
+		.import = import,
+		.src_rank = T3_SWITCH_RANK,
+		.src_space = group->group,
+		.src_generation = group->generation,
+		.segment_mask = segments,
+		.op_mask = ops,
+	};
+
+	assert_int_equal(host_command(&run.host->dev[rank], T3_CMD_IMPORT_SET, &cmd, sizeof(cmd)),
+			 T3_ADMIN_OK);
+}
+
+static void route_to_group(uint32_t rank, uint32_t route, const struct t3_cmd_group_create *group,
+			   uint32_t member)
+{
+	struct t3_cmd_route_set cmd = {
+		.space = SPACE,
+		.route = route,
+		.peer_rank = T3_SWITCH_RANK,
+		.peer_space = group->group,
+		.peer_generation = group->generation,
+		.peer_import = member,
+	};
+
+	assert_int_equal(host_command(&run.host->dev[rank], T3_CMD_ROUTE_SET, &cmd, sizeof(cmd)),
+			 T3_ADMIN_OK);
+}
+
+/* The sources' routes have the number of the target, its import that of itself. */
+static void join_reduction(uint32_t to)
+{
+	struct t3_cmd_group_create group = { 0 };
+	uint64_t segments;
+	uint32_t r, ops;
+
+	for (r = 0; r < run.ranks; r++) {
+		segments = t3_layout_targets(&run.layout[r], to, T3_VIA_REDUCE, &ops);
+		if (!segments)
+			continue;
+		if (!group.kind) {
+			group = make_group(to, T3_GROUP_REDUCE, to);
+			hear_group(to, &group, to, segments, ops);
+		}
+		name_member(to, &group, r, 0);
+		route_to_group(r, to, &group, r - (r > to));
+	}
+}
+
+/* The source's route has its own number, the targets' imports that of the source. */
+static void join_multicast(uint32_t rank)
+{
+	struct t3_cmd_group_create group = { 0 };
+	uint64_t segments;
+	uint32_t r, ops;
+
+	for (r = 0; r < run.ranks; r++) {
+		segments = t3_layout_targets(&run.layout[rank], r, T3_VIA_MULTICAST, &ops);
+		if (!segments)
+			continue;
+		if (!group.kind) {
+			group = make_group(rank, T3_GROUP_MULTICAST, 0);
+			route_to_group(rank, rank, &group, 0);
+		}
+		hear_group(r, &group, rank, segments, ops);
+		name_member(rank, &group, r, rank);
+	}
 }
 
 static uint64_t image_of(const struct t3_segment_desc *d)
@@ -138,7 +246,7 @@ static uint32_t map_segment(uint32_t rank, const struct t3_layout_segment *s, ui
 		.tile_rows = d->tile_rows,
 		.tile_row_bytes = d->tile_row_bytes,
 		.counter_base = counters,
-		.routes = s->targets,
+		.routes = s->via == T3_VIA_MULTICAST ? 1u << rank : s->targets,
 		.target_segment = s->target_segment,
 		.target_row = s->target_row,
 	};
@@ -172,6 +280,10 @@ static void set_up(void)
 		for (p = 0; p < run.ranks; p++)
 			if (r != p)
 				join(r, p);
+	for (r = 0; r < run.ranks; r++) {
+		join_reduction(r);
+		join_multicast(r);
+	}
 	for (r = 0; r < run.ranks; r++)
 		for (counters = 0, i = 0; i < run.layout[r].count; i++)
 			counters = map_segment(r, &run.layout[r].segment[i], counters);

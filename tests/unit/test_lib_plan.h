@@ -178,11 +178,11 @@ static void check_target(const struct t3_layout_segment *s, const struct t3_layo
 /* A rank gets its own input and what others send. */
 static void check_arrivals(const struct t3_layout *l)
 {
-	uint32_t i, r, row;
+	uint32_t i, r, row, via;
 
 	for (r = 0; r < l->ranks; r++) {
-		uint32_t ops, seen = 0;
-		uint64_t mask = 0;
+		uint32_t ops, seen = 0, told_ops = 0;
+		uint64_t mask = 0, told = 0;
 
 		for (i = 0; i < layouts[r].count; i++) {
 			const struct t3_layout_segment *s = &layouts[r].segment[i];
@@ -193,8 +193,12 @@ static void check_arrivals(const struct t3_layout *l)
 			mask |= 1ull << s->target_segment;
 			seen |= 1u << s->target_op;
 		}
-		assert_int_equal(t3_layout_targets(&layouts[r], l->rank, &ops), mask);
-		assert_int_equal(ops, seen);
+		for (via = 0; via < T3_VIAS; via++) {
+			told |= t3_layout_targets(&layouts[r], l->rank, via, &ops);
+			told_ops |= ops;
+		}
+		assert_int_equal(told, mask);
+		assert_int_equal(told_ops, seen);
 	}
 	for (i = 0; i < l->count; i++) {
 		const struct t3_layout_segment *s = &l->segment[i];

@@ -11,7 +11,7 @@
 #include "plan/plan.h"
 #include "test.h"
 
-enum { RING = 1, FULL = 2 };
+enum { RING = 1, FULL = 2, SWITCH = 3 };
 
 static struct t3_comm comm;
 static struct t3_plan plan;
@@ -25,6 +25,7 @@ static void place(uint32_t topology, const char *nodes)
 	memset(&plan, 0, sizeof(plan));
 	plan.comm = &comm;
 	comm.topology = topology;
+	comm.has_groups = topology == SWITCH;
 	comm.ranks = comm.device_ranks = (uint32_t)strlen(nodes);
 	for (r = 0; r < comm.ranks; r++) {
 		comm.device_rank[r] = r;
@@ -65,6 +66,24 @@ TEST("auto follows the nodes")
 	auto_is(T3_ALGORITHM_DIRECT, FULL, "0123", T3_ALL_REDUCE);
 	auto_is(T3_ALGORITHM_DIRECT, FULL, "00011", T3_ALL_REDUCE);
 	auto_is(T3_ALGORITHM_RING, RING, "0011", T3_ALL_REDUCE);
+}
+
+TEST("auto takes a switch where it saves anything")
+{
+	auto_is(T3_ALGORITHM_SWITCH, SWITCH, "000", T3_ALL_REDUCE);
+	auto_is(T3_ALGORITHM_SWITCH, SWITCH, "0000", T3_BROADCAST);
+	auto_is(T3_ALGORITHM_DIRECT, SWITCH, "0000", T3_ALL_TO_ALL);
+	auto_is(T3_ALGORITHM_DIRECT, SWITCH, "00", T3_ALL_REDUCE);
+	/* An older driver has no groups. */
+	place(SWITCH, "000");
+	comm.has_groups = false;
+	assert_int_equal(describe(T3_ALL_REDUCE, T3_ALGORITHM_AUTO, 100), 0);
+	assert_int_equal(plan.desc.algorithm, T3_ALGORITHM_DIRECT);
+	assert_int_equal(describe(T3_ALL_REDUCE, T3_ALGORITHM_SWITCH, 100), -EHOSTUNREACH);
+	assert_string_equal(comm.error,
+			    "algorithm SWITCH: the fabric has no switch (topology=switch)");
+	place(SWITCH, "000");
+	assert_int_equal(describe(T3_ALL_TO_ALL, T3_ALGORITHM_SWITCH, 99), -EINVAL);
 }
 
 /* Its chunks are larger than those of the others. */

@@ -715,8 +715,8 @@ TEST("a wrong description is told with its value")
 #define ADD .op = DRM_T3_OP_ADD, .dtype = DRM_T3_I32
 		{ { 9, 0, 10, ADD }, "no such collective; got collective 9 (unknown)" },
 		{ { 3, 9, 10, ADD }, "no such algorithm; got algorithm 9 (unknown)" },
-		{ { 4, 3, 10, .dtype = 1 }, "the algorithm of an all-to-all is RING or DIRECT, not "
-		  "HIERARCHICAL; got algorithm 3 (hierarchical)" },
+		{ { 4, 3, 10, .dtype = 1 }, "the algorithm of an all-to-all is RING or DIRECT; "
+		  "got algorithm 3 (hierarchical)" },
 		{ { 3, 0, 10, ADD, .root = 1 }, "root is a rank for a broadcast; 0 for others; got root 1" },
 		{ { 3, 0, 10, ADD, .path = 7 }, "no such path; got path 7" },
 		{ { 3, 0, 10, ADD, .columns = 3 },
@@ -737,7 +737,7 @@ TEST("a wrong description is told with its value")
 		  "flags WIDEN adds in the order of arrival: not with DETERMINISTIC; got flags 3" },
 		{ { 3, 1, 10, .op = DRM_T3_OP_ADD, .dtype = DRM_T3_BF16, .flags = 2 },
 		  "flags WIDEN: the algorithm is DIRECT; got algorithm 1 (ring), flags 2" },
-		{ { 3, 3, 10, ADD, .flags = 1 }, "flags DETERMINISTIC: the algorithm is RING or DIRECT, "
+		{ { 3, 3, 10, ADD, .flags = 1 }, "flags DETERMINISTIC: the algorithm is RING, DIRECT or SWITCH, "
 		  "not HIERARCHICAL; got algorithm 3 (hierarchical), flags 1" },
 		{ { 3, 0, 10, ADD, .tile_rows = 2 },
 		  "tile_rows of an array is 0 or 1; got tile_rows 2" },

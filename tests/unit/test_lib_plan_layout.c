@@ -13,6 +13,58 @@ TEST("layouts fit each other")
 				check_shapes(collective, algorithm, ranks, NULL);
 }
 
+TEST("layouts of a switch fit each other")
+{
+	static const uint32_t collectives[] = { T3_REDUCE_SCATTER, T3_ALL_GATHER, T3_ALL_REDUCE,
+						T3_BROADCAST };
+	uint32_t ranks;
+	size_t i;
+
+	for (i = 0; i < sizeof(collectives) / sizeof(collectives[0]); i++)
+		for (ranks = 2; ranks <= T3_COMM_RANKS_MAX; ranks++)
+			check_shapes(collectives[i], T3_ALGORITHM_SWITCH, ranks, NULL);
+}
+
+/* Input leaves in whole tiles for the sum of its rank, and a result once for all others. */
+TEST("a switch combines input and copies results")
+{
+	struct t3_plan_desc d = make(T3_ALL_REDUCE, T3_ALGORITHM_SWITCH, 100);
+	const struct t3_layout_segment *s;
+	uint32_t i;
+
+	check_plan(&d, 4, NULL);
+	for (i = 0; i < layouts[1].count; i++) {
+		s = &layouts[1].segment[i];
+		if (!s->targets)
+			continue;
+		assert_int_equal(s->kind, DRM_T3_SEGMENT_DMA);
+		if (s->chunk == 1) {
+			assert_int_equal(s->via, T3_VIA_MULTICAST);
+			assert_int_equal(s->targets, 0xd);
+			assert_int_equal(s->desc.updates, 4);
+		} else {
+			assert_int_equal(s->via, T3_VIA_REDUCE);
+			assert_int_equal(s->targets, 1u << s->chunk);
+			assert_int_equal(s->target_op, DRM_T3_OP_ADD);
+		}
+	}
+}
+
+/* Sums in the order of the ranks pass from rank to rank. Only their copies are the switch's. */
+TEST("a switch does not add what has an order")
+{
+	struct t3_plan_desc d = make(T3_ALL_REDUCE, T3_ALGORITHM_SWITCH, 100);
+	uint32_t i;
+
+	d.dtype = DRM_T3_F32;
+	d.flags = T3_PLAN_DETERMINISTIC;
+	check_plan(&d, 4, NULL);
+	for (i = 0; i < layouts[1].count; i++)
+		assert_int_equal(layouts[1].segment[i].via, T3_VIA_LINKS);
+	for (i = 0; i < layouts[3].count; i++)
+		assert_int_equal(layouts[3].segment[i].via, T3_VIA_MULTICAST);
+}
+
 /* Arrays whose chunks are longer than a row may be. */
 TEST("long arrays are cut")
 {
@@ -151,7 +203,9 @@ static const struct refused refused[] = {
 	{ { GOOD, .collective = 0 }, 0, 4, -EINVAL },
 	{ { GOOD, .collective = 6 }, 0, 4, -EINVAL },
 	{ { GOOD, .algorithm = T3_ALGORITHM_AUTO }, 0, 4, -EINVAL },
-	{ { GOOD, .algorithm = 4 }, 0, 4, -EINVAL },
+	{ { GOOD, .algorithm = 5 }, 0, 4, -EINVAL },
+	{ { MOVE, .algorithm = T3_ALGORITHM_SWITCH }, 0, 4, -EINVAL },
+	{ { GOOD, WIDE, .algorithm = T3_ALGORITHM_SWITCH }, 0, 4, -EINVAL },
 	{ { GOOD, .count = 0 }, 0, 4, -EINVAL },
 	{ { GOOD, .dtype = 10 }, 0, 4, -EINVAL },
 	{ { GOOD, .op = DRM_T3_OP_AND }, 0, 4, -EINVAL },

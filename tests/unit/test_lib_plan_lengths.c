@@ -282,7 +282,7 @@ struct wire_message {
 /* Ranks 0 and 2 say what they have in `words`, and rank 1 makes the plan. */
 static void hears(const struct words *words, int error, const char *text)
 {
-	struct wire_message m = { .magic = 0x50335403, .desc = exchange };
+	struct wire_message m = { .magic = 0x50335404, .desc = exchange };
 	struct t3_plan *plan = NULL;
 	uint32_t r;
 
@@ -323,7 +323,7 @@ TEST("lengths above the limits in a message are refused")
 /* The messages of the two calls differ in size. */
 TEST("a rank that makes a plan without lengths is in another call")
 {
-	struct wire_message m = { .magic = 0x50335403, .number = 1, .desc = exchange };
+	struct wire_message m = { .magic = 0x50335404, .number = 1, .desc = exchange };
 	struct t3_plan *plan = NULL;
 
 	assert_int_equal(t3_comm_post(comms[0], 1, &m, offsetof(struct wire_message, send), -1), 0);

@@ -170,8 +170,7 @@ TEST("a desc that has no lengths is refused")
 	d.collective = T3_ALL_GATHER;
 	refuses_layout(&d, 4, -EINVAL, "the collective of a plan with lengths is all-to-all");
 	d = exchange(T3_ALGORITHM_HIERARCHICAL, 0);
-	refuses_layout(&d, 4, -EINVAL,
-		       "the algorithm of an all-to-all is RING or DIRECT, not HIERARCHICAL");
+	refuses_layout(&d, 4, -EINVAL, "the algorithm of an all-to-all is RING or DIRECT");
 	d = exchange(T3_ALGORITHM_DIRECT, 4);
 	d.tile_rows = 2;
 	refuses_layout(&d, 4, -EINVAL, "tile_rows of an all-to-all is 0 or 1");

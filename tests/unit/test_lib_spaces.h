@@ -21,6 +21,8 @@
 #define BUFFERS	    32u
 #define IMPORT	    100u /* + the rank that granted it */
 #define KEYED	    200u
+#define SUMMED	    300u /* + the rank whose group it is */
+#define COPIED	    400u
 
 struct hardware {
 	struct t3_device *dev;
@@ -35,6 +37,10 @@ struct hardware {
 	struct drm_t3_segment_widen widen[T3_LAYOUT_SEGMENTS];
 	struct drm_t3_grant_export grant[RANKS]; /* by the rank it is for */
 	struct drm_t3_key_export key[RANKS];
+	/* Of a switch, by drm_t3_group_kind; joins by the rank whose group it is. */
+	struct drm_t3_group_create group[3];
+	struct drm_t3_group_member member[3][RANKS];
+	struct drm_t3_group_join joins[RANKS];
 	unsigned long fails; /* a call that fails with error, the skip-th on */
 	int error;
 	uint32_t skip;
@@ -144,6 +150,32 @@ static int import_grant(struct drm_t3_grant_import *arg)
 	return 0;
 }
 
+/* The numbers of groups say whose they are. */
+static void create_group(struct hardware *h, struct drm_t3_group_create *arg)
+{
+	uint32_t rank = (uint32_t)(h - hw);
+
+	arg->group = arg->kind;
+	arg->import = arg->kind == DRM_T3_GROUP_MULTICAST ? COPIED + rank : 0;
+	arg->ticket.number = rank;
+	h->group[arg->kind] = *arg;
+}
+
+static void make_member(struct hardware *h, struct drm_t3_group_member *arg)
+{
+	if (arg->group == DRM_T3_GROUP_REDUCE)
+		arg->key = (struct drm_t3_key){ .rank = DRM_T3_SWITCH_RANK,
+						.space = (uint32_t)(h - hw),
+						.import = arg->member };
+	h->member[arg->group][arg->member] = *arg;
+}
+
+static void join_group(struct hardware *h, struct drm_t3_group_join *arg)
+{
+	h->joins[arg->ticket.number] = *arg;
+	arg->target.rank = (uint32_t)(h - hw);
+}
+
 /* libt3 looks at the event area again after each. */
 static int wait_asleep(struct hardware *h, const struct drm_t3_space_wait *arg)
 {
@@ -206,9 +238,19 @@ static int do_call(struct hardware *h, unsigned long request, void *arg)
 	case DRM_IOCTL_T3_KEY_IMPORT: {
 		struct drm_t3_key_import *key = arg;
 
-		key->import = KEYED + key->key.rank;
+		key->import = key->key.rank == DRM_T3_SWITCH_RANK ? SUMMED + key->key.space
+								  : KEYED + key->key.rank;
 		return 0;
 	}
+	case DRM_IOCTL_T3_GROUP_CREATE:
+		create_group(h, arg);
+		return 0;
+	case DRM_IOCTL_T3_GROUP_MEMBER:
+		make_member(h, arg);
+		return 0;
+	case DRM_IOCTL_T3_GROUP_JOIN:
+		join_group(h, arg);
+		return 0;
 	case DRM_IOCTL_T3_SPACE_TILE:
 		*(struct drm_t3_space_tile *)arg = h->tile;
 		return h->tile.tiles ? 0 : EINVAL;

@@ -16,7 +16,9 @@ struct t3_device *coll_device(uint32_t ranks, bool full, uint32_t rank)
 		if (t3_device_open(t3_device_list_get(list, i)->node, &dev))
 			continue;
 		CHECK_EQ(t3_device_info(dev, &info), 0);
-		if (info.ranks == ranks && info.topology == (full ? 2 : 1) && info.rank == rank)
+		/* With a switch each rank has a link to each other one, too. */
+		if (info.ranks == ranks && info.rank == rank &&
+		    (info.topology >= DRM_T3_TOPOLOGY_FULL) == full)
 			break;
 		t3_device_close(dev);
 		dev = NULL;
@@ -83,8 +85,8 @@ uint32_t coll_value(const struct coll_job *job, uint32_t epoch, uint32_t rank, u
 	h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
 	h ^= h >> 31;
 	/* Sums of floats that arrive in any order must be exact. */
-	if (algorithm(job) == T3_ALGORITHM_DIRECT && job->desc.op == DRM_T3_OP_ADD &&
-	    job->desc.dtype != DRM_T3_I32 && !is_in_order(job))
+	if ((algorithm(job) == T3_ALGORITHM_DIRECT || algorithm(job) == T3_ALGORITHM_SWITCH) &&
+	    job->desc.op == DRM_T3_OP_ADD && job->desc.dtype != DRM_T3_I32 && !is_in_order(job))
 		return ref_small(job->desc.dtype, (int)(h % 7) - 3);
 	return size == 4 ? (uint32_t)h : (uint32_t)h & ((1u << 8 * size) - 1);
 }
