@@ -95,17 +95,19 @@ static const char *optional(char *text, size_t size, const char *format, uint64_
 
 int t3_fault_text(const struct drm_t3_fault *fault, char *text, size_t size)
 {
-	char segment[32], tile[32], offset[40];
+	char segment[32], tile[32], offset[40], from[16] = "the switch";
 	bool refused;
 
 	if (!fault || (!text && size))
 		return -EINVAL;
 	refused = fault->kind == DRM_T3_FAULT_REJECTED;
-	return snprintf(text, size, "fault %s%s%s%s%s%s in epoch %u, from or to rank %u",
+	if (fault->src_rank != DRM_T3_SWITCH_RANK)
+		snprintf(from, sizeof(from), "rank %u", fault->src_rank);
+	return snprintf(text, size, "fault %s%s%s%s%s%s in epoch %u, from or to %s",
 			t3_fault_name(fault->kind), refused ? " by the target: " : "",
 			refused ? t3_nak_name(fault->detail) : "",
 			optional(segment, sizeof(segment), ", segment %llu", fault->segment, ~0u),
 			optional(tile, sizeof(tile), ", tile %llu", fault->tile, ~0u),
 			optional(offset, sizeof(offset), ", offset 0x%llx", fault->offset, ~0ull),
-			fault->epoch, fault->src_rank);
+			fault->epoch, from);
 }

@@ -284,6 +284,41 @@ static void add_culprit(struct t3_plan *plan)
 	}
 }
 
+/* Find the rank of which a group of the switch has ended. False: this group has not. */
+static bool add_group_cause(struct t3_plan *plan, uint32_t group)
+{
+	struct drm_t3_group_query state;
+	uint32_t r;
+
+	if (!group || t3_group_stats(plan->space, group, &state) ||
+	    state.state != DRM_T3_GROUP_ENDED)
+		return false;
+	for (r = 0; r < plan->comm->ranks; r++) {
+		if (plan->comm->device_rank[r] != state.cause_rank)
+			continue;
+		add(plan, "; the switch has ended a group because of ");
+		add_rank(plan, r);
+		add(plan, ": %s", t3_fault_name(state.cause));
+		if (r != plan->comm->rank)
+			t3_comm_report_cause(plan->comm, r, false);
+		return true;
+	}
+	return false;
+}
+
+/* The switch knows for whom it has told this rank that others have ended. */
+static void add_switch_cause(struct t3_plan *plan)
+{
+	uint32_t r;
+
+	if (add_group_cause(plan, plan->groups.reduce) ||
+	    add_group_cause(plan, plan->groups.multicast))
+		return;
+	for (r = 0; r < plan->comm->ranks; r++)
+		if (add_group_cause(plan, plan->import[r]))
+			return;
+}
+
 /*
  * A fault goes from device to device, and may be here before the news of the rank that ended, which
  * comes from its node by the network. Without it, this rank would name one that fails for the same
@@ -316,6 +351,8 @@ static void describe_fault(struct t3_plan *plan, int64_t deadline_ns)
 	add(plan, "%s", text);
 	if (!is_consequence(fault.kind))
 		return;
+	if (fault.src_rank == DRM_T3_SWITCH_RANK)
+		add_switch_cause(plan);
 	add_culprit(plan);
 	wait_for_news(plan, deadline_ns);
 	if (find_gone(plan) < plan->comm->ranks || t3_now_ns() < deadline_ns ||

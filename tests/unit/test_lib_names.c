@@ -88,6 +88,9 @@ TEST("a fault is put in words")
 	fault.offset = UINT64_MAX;
 	t3_fault_text(&fault, text, sizeof(text));
 	assert_string_equal(text, "fault peer-poison in epoch 9, from or to rank 3");
+	fault.src_rank = DRM_T3_SWITCH_RANK;
+	t3_fault_text(&fault, text, sizeof(text));
+	assert_string_equal(text, "fault peer-poison in epoch 9, from or to the switch");
 	assert_int_equal(t3_fault_text(NULL, text, sizeof(text)), -EINVAL);
 	assert_int_equal(t3_fault_text(&fault, NULL, 8), -EINVAL);
 }

@@ -174,3 +174,28 @@ TEST("a rank that cannot join is told by all")
 	assert_int_equal(t3_plan_create_all(comms, RANKS, &desc, plans), -EEXIST);
 	assert_string_equal(t3_comm_error(comms[1]), "rank 0: rank 1 in the group: File exists");
 }
+
+/* The fault names the switch alone, which knows the rank that it was. */
+TEST("the rank of which a group has ended is named")
+{
+	have_switch();
+	make_plans(&all_reduce);
+	ready_all(1);
+	events(0)->fault = (struct drm_t3_fault){ .kind = DRM_T3_FAULT_PEER_DEAD,
+						  .segment = ~0u,
+						  .tile = ~0u,
+						  .offset = ~0ull,
+						  .epoch = 1,
+						  .src_rank = DRM_T3_SWITCH_RANK };
+	events(0)->faults = 1;
+	become(0, DRM_T3_SPACE_FAULTED, 1);
+	hw[0].ended = (struct drm_t3_group_query){ .group = SUMMED + 1,
+						   .state = DRM_T3_GROUP_ENDED,
+						   .cause = DRM_T3_FAULT_PEER_POISON,
+						   .cause_rank = 2 };
+	assert_int_equal(t3_plan_wait(plans[0], t3_deadline(0)), -EIO);
+	assert_string_equal(
+		t3_plan_error(plans[0]),
+		"all-reduce, rank 0, epoch 1: fault peer-dead in epoch 1, from or to the "
+		"switch; the switch has ended a group because of rank 2: peer-poison");
+}

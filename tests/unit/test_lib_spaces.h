@@ -41,7 +41,8 @@ struct hardware {
 	struct drm_t3_group_create group[3];
 	struct drm_t3_group_member member[3][RANKS];
 	struct drm_t3_group_join joins[RANKS];
-	unsigned long fails; /* a call that fails with error, the skip-th on */
+	struct drm_t3_group_query ended; /* the answer for group ended.group; 0: for none */
+	unsigned long fails;		 /* a call that fails with error, the skip-th on */
 	int error;
 	uint32_t skip;
 	struct drm_t3_space_tile tile;	 /* tiles 0: there is no T3_SPACE_TILE */
@@ -248,6 +249,14 @@ static int do_call(struct hardware *h, unsigned long request, void *arg)
 	case DRM_IOCTL_T3_GROUP_MEMBER:
 		make_member(h, arg);
 		return 0;
+	case DRM_IOCTL_T3_GROUP_QUERY: {
+		struct drm_t3_group_query *query = arg;
+
+		if (query->group != h->ended.group)
+			return ENOENT;
+		*query = h->ended;
+		return 0;
+	}
 	case DRM_IOCTL_T3_GROUP_JOIN:
 		join_group(h, arg);
 		return 0;
