@@ -205,8 +205,33 @@ def workload_of_a_record():
     report([*results, replay_result(name)])
 
 
+def through_a_switch():
+    """Sums in a switch: all types by all ways with the same bits; those of integers are the ring's."""
+    name, job = "e2e-switch", "t3 gemm-rs --json --ranks 8 --shape 128x64x64 --iters 2 --seed 3"
+    jobs = [f"{job} --dtype {dtype} --write {write}" for dtype in ("i32", "f32", "f16", "bf16")
+            for write in ("store", "doorbell", "gemm")]
+    status, batch = guest_batch(name, ["--ranks", "8", "--topology", "switch"],
+                                [f"{job} --dtype i32 --write store --algorithm ring", *jobs], PROGRAM_SECONDS)
+    log = batch[0].log
+    ring, *runs = [from_json(ran.text) or {} for ran in batch]
+    results = [Result(f"e2e/switch: {command}", PASS if ran.status == 0 and run.get("pass") and
+                      run["config"]["algorithm"] == "switch" else FAIL, log)
+               for command, ran, run in zip(jobs, batch[1:], runs)]
+    same_bits = ring.get("pass") and all(run.get("hash") == ring["hash"] for run in runs[:3])
+    one_hash = all(len({run.get("hash") for run in runs[first:first + 3]}) == 1 for first in range(0, len(runs), 3))
+    ordered = all(rank["varying"]["ordered"] for run in runs[3:] for rank in run.get("ranks", []))
+    merged = all(rank["varying"]["merged"] for run in runs for rank in run.get("ranks", [{"varying": {"merged": 0}}]))
+    report([*results,
+            Result("e2e/switch: sums of integers have the ring's bits", PASS if same_bits else FAIL, log),
+            Result("e2e/switch: all ways give the same bits", PASS if one_hash else FAIL, log),
+            Result("e2e/switch: floats are added in the order of the ranks", PASS if ordered else FAIL, log),
+            Result("e2e/switch: each rank's updates meet in the switch", PASS if merged else FAIL, log),
+            vm_result(name, status, log)])
+
+
 def e2e_suite():
     sim_use()
+    through_a_switch()
     workload_of_a_record()
     sim_device()
     injected()

@@ -124,6 +124,59 @@ TEST("grants are what the ring needs")
 	}
 }
 
+/* All ranks make the same chunk at a time, and all but its own rank send it to where its sum is. */
+TEST("sums in a switch have one schedule")
+{
+	struct gemm_config cfg = { .ranks = 5, .m = 20, .n = 8, .tile_rows = 4, .tile_cols = 8 };
+	uint32_t order[GEMM_MAX_RANKS], rank, i;
+	struct t3_segment_desc desc;
+
+	gemm_order(&cfg, 2, order);
+	assert_int_equal(order[0], 1);
+	assert_int_equal(gemm_kind(&cfg, 2, 1), DRM_T3_SEGMENT_REMOTE);
+	cfg.grouped = true;
+	cfg.dtype = DRM_T3_I32;
+	assert_false(gemm_all_to_group(&cfg));
+	for (rank = 0; rank < cfg.ranks; rank++) {
+		gemm_order(&cfg, rank, order);
+		for (i = 0; i < cfg.ranks; i++) {
+			assert_int_equal(order[i], i);
+			assert_int_equal(gemm_kind(&cfg, rank, i),
+					 i == rank ? DRM_T3_SEGMENT_LOCAL : DRM_T3_SEGMENT_DMA);
+			gemm_chunk_desc(&cfg, rank, i, &desc);
+			assert_int_equal(desc.updates, i == rank ? cfg.ranks : 1);
+			assert_int_equal(desc.op, i == rank ? DRM_T3_OP_ADD : DRM_T3_OP_STORE);
+			assert_int_equal(t3_desc_check(&desc), 0);
+		}
+	}
+}
+
+/* Their order is that of the ranks, so the own part takes its place in it, too. */
+TEST("sums of floats in a switch have all parts from there")
+{
+	struct gemm_config cfg = { .ranks = 4,
+				   .m = 32,
+				   .n = 600,
+				   .tile_rows = 4,
+				   .tile_cols = 512,
+				   .dtype = DRM_T3_F32,
+				   .grouped = true };
+	struct gemm_layout layout;
+	struct t3_segment_desc desc;
+
+	assert_true(gemm_all_to_group(&cfg));
+	assert_int_equal(gemm_kind(&cfg, 1, 1), DRM_T3_SEGMENT_DMA);
+	gemm_layout_init(&layout, &cfg);
+	gemm_result_desc(&cfg, &desc);
+	assert_int_equal(desc.updates, 4);
+	assert_int_equal(desc.op, DRM_T3_OP_ADD);
+	assert_int_equal(desc.offset, 4 * layout.stride);
+	assert_int_equal(layout.space_bytes, 5 * layout.stride);
+	assert_int_equal(t3_desc_check(&desc), 0);
+	/* A row of a whole tile has 2048 bytes, the last one of a row 352: 3 updates. */
+	assert_int_equal(gemm_places(&cfg), 8 * 3);
+}
+
 TEST("chunks do not overlap")
 {
 	struct t3_segment_desc desc;

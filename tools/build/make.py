@@ -437,7 +437,7 @@ def job_options(run):
 def run_job(run):
     nodes, ranks = int(run["NODES"]), int(run["RANKS"])
     machine = ["run", "--ranks", ranks] if nodes == 1 else ["cluster", "--nodes", nodes, "--ranks", ranks // nodes]
-    start(run, VM, *map(str, machine), "--initramfs", run.guest / "initramfs.img", "--name", "run", "--", "t3", "gemm-rs",
+    start(run, VM, *map(str, machine), "--topology", run["TOPOLOGY"], "--initramfs", run.guest / "initramfs.img", "--name", "run", "--", "t3", "gemm-rs",
           "--timed", *(["--nodes"] if nodes > 1 else []), *job_options(run), "--seed", run["SEED"])
 
 
@@ -568,6 +568,7 @@ TARGETS = {
     #: make run     build what is missing and run a GEMM with reduce-scatter in the guest
     #:                RANKS=4             devices, 2 to 32
     #:                NODES=1             VMs that the devices are on; RANKS is a multiple
+    #:                TOPOLOGY=ring       ring, full or switch, in which sums meet
     #:                SHAPE=256x256x256   MxNxK; M and K divisible by RANKS
     #:                TILE=32x32          tracked tile, rows x columns
     #:                DTYPE=f32           i32, f32, f16, bf16

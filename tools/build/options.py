@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Variables of make: their values and defaults, and what is said of a wrong one.
 
-usage: options.py     (RANKS NODES SHAPE TILE DTYPE WRITE ITERS SEED from the environment)
+usage: options.py     (RANKS NODES TOPOLOGY SHAPE TILE DTYPE WRITE ITERS SEED from the environment)
 
 Called itself, it checks the options of `make run`. It prints one sentence for the first wrong one,
 with what is allowed, and exits 2. make.py uses the rest of it for each target.
@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Defaults of what a target reads, by name.
 DEFAULTS = {
-    "T3_JOBS": "2", "RANKS": "4", "NODES": "1", "SHAPE": "256x256x256", "TILE": "32x32", "DTYPE": "f32",
+    "T3_JOBS": "2", "RANKS": "4", "NODES": "1", "TOPOLOGY": "ring", "SHAPE": "256x256x256", "TILE": "32x32", "DTYPE": "f32",
     "WRITE": "store", "ITERS": "4", "SEED": "1", "SHARE": ".", "MUTANTS": "300", "COUNT": "2000",
     "SOAK_SECONDS": "600", "SOAK_SEED": "", "SOAK_MIGRATE": "60", "SOAK_SCALE": "4", "SOAK_ROUNDS": "1000",
     "SOAK_CLIENTS": "10000", "SOAK_HOGS": "600", "FUZZ_SECONDS": "900", "FUZZ_CC": "clang"}
@@ -75,6 +75,7 @@ def one_of(words, rule):
 TYPES = {
     "RANKS": numbers(1, 2, 32, "RANKS must be a whole number from 2 to 32"),
     "NODES": numbers(1, 1, 32, "NODES must be a whole number that divides RANKS"),
+    "TOPOLOGY": one_of(("ring", "full", "switch"), "TOPOLOGY must be ring, full or switch"),
     "DTYPE": one_of(("i32", "f32", "f16", "bf16"), "DTYPE must be one of i32, f32, f16, bf16"),
     "WRITE": one_of(("store", "doorbell", "gemm"), "WRITE must be store, doorbell or gemm"),
     "ITERS": numbers(1, 1, 100000, "ITERS must be a whole number from 1 to 100000"),
@@ -101,6 +102,8 @@ def check_run(environment):
     m, n, k = given.SHAPE
     if given.RANKS % given.NODES:
         parser.error(f"NODES must be a whole number that divides RANKS={given.RANKS}; got '{given.NODES}'")
+    if given.NODES > 1 and given.TOPOLOGY == "switch":
+        parser.error("TOPOLOGY must be ring or full with NODES; got 'switch'")
     if m % given.RANKS or k % given.RANKS:
         parser.error(f"SHAPE MxNxK needs M and K divisible by RANKS={given.RANKS}; got '{text['SHAPE']}'")
     if m * n > ELEMENTS:

@@ -22,6 +22,7 @@ enum option_id {
 	OPT_TILE,
 	OPT_TIMEOUT,
 	OPT_WAIT,
+	OPT_ALGORITHM,
 	OPT_DELAY_RANK,
 	OPT_DELAY_STEP,
 	OPT_DELAY_MS,
@@ -45,6 +46,7 @@ static const struct option options[] = {
 	{ "tile", required_argument, NULL, OPT_TILE },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "wait", required_argument, NULL, OPT_WAIT },
+	{ "algorithm", required_argument, NULL, OPT_ALGORITHM },
 	{ "delay-rank", required_argument, NULL, OPT_DELAY_RANK },
 	{ "delay-step", required_argument, NULL, OPT_DELAY_STEP },
 	{ "delay-ms", required_argument, NULL, OPT_DELAY_MS },
@@ -70,6 +72,7 @@ static const char *const rules[] = {
 	[OPT_TILE - 256] = "--tile must be ROWSxCOLUMNS in whole numbers, as in 32x32",
 	[OPT_TIMEOUT - 256] = "--timeout must be a whole number of seconds from 1 to 3600",
 	[OPT_WAIT - 256] = "--wait must be auto, spin or sleep",
+	[OPT_ALGORITHM - 256] = "--algorithm must be auto, ring or switch",
 	[OPT_DELAY_RANK - 256] = "--delay-rank must be the number of a rank",
 	[OPT_DELAY_STEP - 256] = "--delay-step must be the number of a step",
 	[OPT_DELAY_MS - 256] = "--delay-ms must be a whole number from 0 to 600000",
@@ -89,6 +92,9 @@ static const char usage[] =
 	"  --iters I           iterations, each with other inputs (4)\n"
 	"  --seed S            seed of the inputs (1)\n"
 	"  --wait HOW          auto: poll 20 us, then sleep; spin; sleep (auto)\n"
+	"  --algorithm NAME    ring: sums pass from rank to rank; switch: they meet in the\n"
+	"                      fabric's switch; auto: the switch if there is one, and\n"
+	"                      more than two ranks (auto)\n"
 	"  --timeout SEC       time for all ranks together, 1 to 3600 (60)\n"
 	"  --delay-rank R --delay-step STEP --delay-ms MS\n"
 	"                      let a rank sleep before a step\n"
@@ -107,7 +113,8 @@ static const char usage[] =
 	"\n"
 	"The first table has a row for each rank and chunk, summed over the iterations:\n"
 	"  kind                local: it stays here; dma: it goes on tile by tile; remote: it\n"
-	"                      is stored straight to the next rank\n"
+	"                      is stored straight to the next rank; switch: it goes\n"
+	"                      tile by tile to where its sums meet\n"
 	"  stores              tracked stores\n"
 	"  doorbells           tiles that were staged, and counted by a doorbell\n"
 	"  local-bytes         update bytes of stores and doorbells\n"
@@ -165,6 +172,7 @@ static bool parse_value(struct gemm_config *cfg, int opt, const char *text)
 {
 	static const char *const dtypes[] = { "i32", "f32", "f16", "bf16", NULL };
 	static const char *const waits[] = { "auto", "spin", "sleep", NULL };
+	static const char *const algorithms[] = { "auto", "ring", "switch", NULL };
 	uint32_t *shape[] = { &cfg->m, &cfg->n, &cfg->k };
 	uint32_t *tile[] = { &cfg->tile_rows, &cfg->tile_cols };
 
@@ -187,6 +195,8 @@ static bool parse_value(struct gemm_config *cfg, int opt, const char *text)
 		return parse_u32(text, &cfg->timeout_s);
 	case OPT_WAIT:
 		return parse_name(text, waits, &cfg->wait);
+	case OPT_ALGORITHM:
+		return parse_name(text, algorithms, &cfg->algorithm);
 	case OPT_DELAY_RANK:
 		return parse_u32(text, &cfg->delay_rank);
 	case OPT_DELAY_STEP:
@@ -323,6 +333,8 @@ int cmd_gemm_rs(int argc, char **argv)
 	if (ret != EXIT_OK)
 		return ret;
 	ret = cfg.choice.count ? gemm_choose(&cfg) : fabric_choose(output.fabric, &cfg.fabric_id);
+	if (ret == EXIT_OK)
+		ret = gemm_choose_algorithm(&cfg);
 	if (ret != EXIT_OK)
 		return ret;
 	fflush(NULL);

@@ -55,3 +55,38 @@ int gemm_choose(struct gemm_config *cfg)
 	cfg->fabric_id = info[0].fabric_id;
 	return EXIT_OK;
 }
+
+/* A device of the ranks; one that cannot be opened is told by its rank. */
+static bool has_groups(const struct gemm_config *cfg)
+{
+	struct drm_t3_device_info info = { 0 };
+	struct t3_device *dev;
+	int ret;
+
+	if (cfg->choice.count)
+		ret = t3_device_open_index(cfg->choice.index[0], &dev);
+	else
+		ret = t3_device_open_rank(cfg->fabric_id, 0, &dev);
+	if (ret)
+		return false;
+	t3_device_info(dev, &info);
+	t3_device_close(dev);
+	return info.features & DRM_T3_FEATURE_GROUPS;
+}
+
+int gemm_choose_algorithm(struct gemm_config *cfg)
+{
+	bool wanted = cfg->algorithm == GEMM_ALGORITHM_SWITCH;
+
+	if (cfg->nodes && wanted)
+		return complain(EXIT_USAGE, "--algorithm switch is for ranks that are all here");
+	cfg->grouped = !cfg->nodes &&
+		       (wanted || (cfg->algorithm == GEMM_ALGORITHM_AUTO && cfg->ranks > 2)) &&
+		       has_groups(cfg);
+	if (wanted && !cfg->grouped)
+		return complain(
+			EXIT_USAGE,
+			"--algorithm switch needs a fabric with a switch: see `t3 list`, and "
+			"t3-vm's --topology switch");
+	return EXIT_OK;
+}

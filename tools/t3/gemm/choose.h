@@ -9,5 +9,7 @@
  * a sentence.
  */
 int gemm_choose(struct gemm_config *cfg);
+/* Decide whether sums meet in a switch of that fabric. Returns EXIT_OK or EXIT_USAGE. */
+int gemm_choose_algorithm(struct gemm_config *cfg);
 
 #endif /* T3_GEMM_CHOOSE_H */

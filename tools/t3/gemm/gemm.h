@@ -2,7 +2,9 @@
 /*
  * A tensor-parallel GEMM with ring reduce-scatter over T3 devices: C = A * B, where
  * rank r of N owns slice r of K. C is cut into N chunks of rows; chunk c, summed
- * over the ranks, ends at rank c. One process per rank.
+ * over the ranks, ends at rank c. One process per rank. Where the fabric has a switch, the sums
+ * meet there instead: each rank sends its part of chunk c to the group of rank c. Of floats rank c
+ * does so, too, so that the group adds all parts in the order of the ranks.
  */
 #ifndef T3_GEMM_H
 #define T3_GEMM_H
@@ -31,6 +33,12 @@ enum gemm_write {
 	GEMM_WRITES
 };
 
+enum gemm_algorithm {
+	GEMM_ALGORITHM_AUTO, /* the switch, if there is one and it saves anything */
+	GEMM_ALGORITHM_RING,
+	GEMM_ALGORITHM_SWITCH,
+};
+
 enum gemm_wait {
 	GEMM_WAIT_AUTO,	 /* poll for 20 us, then sleep */
 	GEMM_WAIT_SPIN,	 /* never sleep */
@@ -53,6 +61,8 @@ struct gemm_config {
 	uint32_t dtype; /* enum drm_t3_dtype */
 	enum gemm_write write;
 	enum gemm_wait wait;
+	enum gemm_algorithm algorithm; /* as it was asked for */
+	bool grouped;		       /* gemm_choose_algorithm(): sums meet in the switch */
 	uint32_t iterations;
 	uint32_t tile_rows; /* elements, cut to the chunk by gemm_check() */
 	uint32_t tile_cols;
@@ -91,6 +101,9 @@ struct gemm_rank_report {
 	uint64_t tracker_alloc;
 	uint64_t tracker_spill;
 	uint64_t tracker_peak; /* since the device was reset */
+	uint64_t merged;       /* updates for its chunk that the switch added to others */
+	uint64_t alone;	       /* that went on by themselves */
+	bool ordered;	       /* they were added in the order of the ranks */
 	uint64_t hash;	       /* FNV-1a/64 of its chunk, all iterations in order */
 };
 

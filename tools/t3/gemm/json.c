@@ -17,12 +17,13 @@ static json_t *hex(uint64_t value)
 /* The seed is a string, because 64 bits do not fit a JSON integer. */
 static json_t *config_to_json(const struct gemm_config *cfg)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o}", "ranks",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:s, s:o, s:o}", "ranks",
 			 number(cfg->ranks), "nodes", number(cfg->nodes ? cfg->node_count : 1), "m",
 			 number(cfg->m), "n", number(cfg->n), "k", number(cfg->k), "dtype",
 			 t3_dtype_name(cfg->dtype), "tile_rows", number(cfg->tile_rows),
 			 "tile_cols", number(cfg->tile_cols), "write", gemm_write_names[cfg->write],
-			 "iterations", number(cfg->iterations), "seed",
+			 "algorithm", cfg->grouped ? "switch" : "ring", "iterations",
+			 number(cfg->iterations), "seed",
 			 json_sprintf("%llu", (unsigned long long)cfg->seed));
 }
 
@@ -37,7 +38,7 @@ static json_t *rank_to_json(const struct gemm_config *cfg, const struct gemm_res
 	for (i = 0; i < cfg->ranks; i++) {
 		c = &rank->chunk[i];
 		chunk = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "chunk",
-				  number(c->chunk), "kind", t3_kind_name(c->kind), "stores",
+				  number(c->chunk), "kind", gemm_kind_name(cfg, c->kind), "stores",
 				  number(c->stores), "doorbells", number(c->doorbells),
 				  "local_bytes", number(c->local_bytes), "remote_bytes",
 				  number(c->remote_bytes), "triggers", number(c->triggers),
@@ -45,11 +46,13 @@ static json_t *rank_to_json(const struct gemm_config *cfg, const struct gemm_res
 				  number(c->link_bytes), "nmc_elements", number(c->nmc_elements));
 		json_array_append_new(chunks, chunk);
 	}
-	return json_pack("{s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o}}", "rank", number(r), "hash",
-			 hex(rank->hash), "chunks", chunks, "varying", "wall_ns",
+	return json_pack("{s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}}", "rank",
+			 number(r), "hash", hex(rank->hash), "chunks", chunks, "varying", "wall_ns",
 			 number(rank->time_ns), "tracker_hit", number(rank->tracker_hit),
 			 "tracker_alloc", number(rank->tracker_alloc), "tracker_spill",
-			 number(rank->tracker_spill), "tracker_peak", number(rank->tracker_peak));
+			 number(rank->tracker_spill), "tracker_peak", number(rank->tracker_peak),
+			 "merged", number(rank->merged), "alone", number(rank->alone), "ordered",
+			 (int)rank->ordered);
 }
 
 static json_t *verdict_to_json(const struct gemm_config *cfg, const struct gemm_result *result)

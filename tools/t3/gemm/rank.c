@@ -146,8 +146,7 @@ static int fail_delivery(struct rank *r, int err, uint32_t iteration)
 	return rank_fail(r, err, "iteration %u, step %u: %llu of %llu tiles of chunk %u (%s) came",
 			 iteration, (iteration - 1) * r->cfg->ranks + i,
 			 (unsigned long long)stats.tiles_tracked, (unsigned long long)stats.tiles,
-			 r->order[i],
-			 t3_kind_name(gemm_chunk_kind(r->rank, r->cfg->ranks, r->order[i])));
+			 r->order[i], t3_kind_name(gemm_kind(r->cfg, r->rank, r->order[i])));
 }
 
 static void keep_result(struct rank *r, uint32_t iteration)
@@ -199,7 +198,7 @@ static int report_chunk(struct rank *r, uint32_t position)
 	int ret;
 
 	c->chunk = r->order[position];
-	c->kind = gemm_chunk_kind(r->rank, r->cfg->ranks, c->chunk);
+	c->kind = gemm_kind(r->cfg, r->rank, c->chunk);
 	ret = t3_segment_stats(r->space, c->chunk, &stats);
 	if (ret)
 		return ret;
@@ -218,6 +217,7 @@ static int report_all(struct rank *r)
 {
 	struct gemm_rank_report *report = &r->shared->rank[r->rank].report;
 	const __u64 *before = r->before.value;
+	struct drm_t3_group_query group = { 0 };
 	struct drm_t3_counters now;
 	uint32_t i;
 	int ret = 0;
@@ -226,8 +226,13 @@ static int report_all(struct rank *r)
 		ret = report_chunk(r, i);
 	if (!ret)
 		ret = t3_device_counters(r->dev, &now);
+	if (!ret && r->group)
+		ret = t3_group_stats(r->space, r->group, &group);
 	if (ret)
 		return rank_fail(r, ret, "its counters could not be read");
+	report->merged = group.merged;
+	report->alone = group.alone;
+	report->ordered = group.group_flags & DRM_T3_GROUP_ORDERED;
 	report->tracker_hit = now.value[T3_DEVICE_TRACKER_HIT] - before[T3_DEVICE_TRACKER_HIT];
 	report->tracker_alloc =
 		now.value[T3_DEVICE_TRACKER_ALLOC] - before[T3_DEVICE_TRACKER_ALLOC];

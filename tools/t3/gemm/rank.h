@@ -25,9 +25,11 @@ struct rank {
 	struct t3_buffer *buffer;
 	struct t3_buffer *staging; /* doorbell path */
 	struct t3_space *space;
-	uint32_t import;
-	struct t3_comm *comm;	     /* of all nodes' ranks; NULL: all are here */
-	const unsigned char *result; /* own chunk in the mapped buffer */
+	uint32_t import;		  /* of the next rank */
+	uint32_t group;			  /* of the switch, for the own chunk; 0: none */
+	uint32_t imports[GEMM_MAX_RANKS]; /* of the groups, by chunk */
+	struct t3_comm *comm;		  /* of all nodes' ranks; NULL: all are here */
+	const unsigned char *result;	  /* own chunk in the mapped buffer */
 	struct drm_t3_counters before;
 	struct producer producer;
 	struct tile_output output;

@@ -122,7 +122,7 @@ static void row_of_rank(struct reference *ref, uint32_t rank)
 	}
 }
 
-/* The ranks in the order in which the ring adds to a row of chunk c: c + 1, .. , c. */
+/* The ranks in the order in which the ring adds to a row of chunk c: c + 1, .. , c. The switch: 0, 1 .. */
 static void row_of_floats(struct reference *ref, uint32_t chunk)
 {
 	const struct gemm_config *cfg = ref->cfg;
@@ -146,5 +146,6 @@ void reference_row(struct reference *ref, uint32_t row)
 	if (ref->cfg->dtype == DRM_T3_I32)
 		row_of_ints(ref);
 	else
-		row_of_floats(ref, row / (ref->cfg->m / ref->cfg->ranks));
+		row_of_floats(ref, ref->cfg->grouped ? ref->cfg->ranks - 1
+						     : row / (ref->cfg->m / ref->cfg->ranks));
 }

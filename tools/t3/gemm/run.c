@@ -196,7 +196,7 @@ static void describe(struct job *job, uint32_t rank, const char *end)
 	};
 	char *text = job->result->rank_error[rank];
 
-	gemm_schedule(rank, ranks, order);
+	gemm_order(job->cfg, rank, order);
 	if (phase == PHASE_PRODUCE || phase == PHASE_ARMING || phase == PHASE_DELIVERY)
 		snprintf(text, GEMM_TEXT,
 			 "rank %u %s while it %s (iteration %u, step %u, chunk %u)", rank, end,

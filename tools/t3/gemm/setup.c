@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "groups.h"
 #include "nodes.h"
 #include "wire.h"
 
@@ -33,7 +34,7 @@ static int open_device(struct rank *r)
 
 static int make_space(struct rank *r)
 {
-	uint64_t tiles = r->layout.tiles * r->layout.chunks;
+	uint64_t tiles = r->layout.tiles * (r->layout.chunks + gemm_all_to_group(r->cfg));
 	void *ptr;
 	int ret;
 
@@ -43,7 +44,8 @@ static int make_space(struct rank *r)
 	if (ret)
 		return rank_fail(r, ret, "no output buffer of %llu bytes",
 				 (unsigned long long)r->layout.space_bytes);
-	r->result = (unsigned char *)ptr + r->rank * r->layout.stride;
+	r->result = (unsigned char *)ptr + (gemm_all_to_group(r->cfg) ? r->layout.result_offset
+								      : r->rank * r->layout.stride);
 	ret = t3_space_create(r->dev, r->buffer, (uint32_t)tiles, &r->space);
 	if (ret)
 		return rank_fail(r, ret, "no output address space");
@@ -89,6 +91,8 @@ static int exchange(struct rank *r)
 	struct t3_key key;
 	int ret = 0;
 
+	if (r->cfg->grouped)
+		return groups_join(r);
 	if (gemm_is_here(r->cfg, prev))
 		ret = send_grant(r);
 	atomic_store(&r->shared->rank[r->rank].phase, PHASE_GRANT);
@@ -107,14 +111,14 @@ static int exchange(struct rank *r)
 static int map_chunk(struct rank *r, uint32_t chunk)
 {
 	struct t3_target target = {
-		.import = r->import,
+		.import = r->cfg->grouped ? r->imports[chunk] : r->import,
 		.op = DRM_T3_OP_ADD,
-		.segment = chunk,
+		.segment = gemm_all_to_group(r->cfg) ? GEMM_RESULT_SEGMENT : chunk,
 	};
 	struct t3_segment_desc desc;
 
 	gemm_chunk_desc(r->cfg, r->rank, chunk, &desc);
-	switch (gemm_chunk_kind(r->rank, r->cfg->ranks, chunk)) {
+	switch (gemm_kind(r->cfg, r->rank, chunk)) {
 	case DRM_T3_SEGMENT_LOCAL:
 		return t3_local_map(r->space, &desc);
 	case DRM_T3_SEGMENT_REMOTE:
@@ -139,12 +143,27 @@ static int view_chunk(struct rank *r, uint32_t chunk, unsigned char *staging)
 	return ret ? ret : t3_view_memory(staging + offset, &desc, view);
 }
 
+static int map_result(struct rank *r)
+{
+	struct t3_segment_desc desc;
+	int ret;
+
+	if (!gemm_all_to_group(r->cfg))
+		return 0;
+	gemm_result_desc(r->cfg, &desc);
+	ret = t3_local_map(r->space, &desc);
+	return ret ? rank_fail(r, ret, "the result could not be mapped") : 0;
+}
+
 static int map_chunks(struct rank *r)
 {
 	void *staging = NULL;
 	uint32_t chunk;
 	int ret;
 
+	ret = map_result(r);
+	if (ret)
+		return ret;
 	if (r->cfg->write == GEMM_WRITE_DOORBELL) {
 		ret = t3_buffer_create(r->dev, r->layout.space_bytes, &r->staging);
 		if (!ret)
@@ -200,7 +219,7 @@ int rank_setup(struct rank *r)
 
 	atomic_store(&r->shared->rank[r->rank].phase, PHASE_SETUP);
 	gemm_layout_init(&r->layout, r->cfg);
-	gemm_schedule(r->rank, r->cfg->ranks, r->order);
+	gemm_order(r->cfg, r->rank, r->order);
 	ret = open_device(r);
 	if (!ret)
 		ret = make_space(r);

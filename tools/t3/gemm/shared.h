@@ -20,6 +20,8 @@ enum gemm_phase {
 struct gemm_shared_rank {
 	_Atomic uint32_t phase; /* enum gemm_phase */
 	_Atomic uint32_t step;	/* valid in ARMING, PRODUCE and DELIVERY */
+	_Atomic uint32_t keyed; /* key is there: of its group, for each other rank */
+	struct t3_key key[GEMM_MAX_RANKS];
 	struct gemm_rank_report report;
 };
 
