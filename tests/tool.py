@@ -1246,6 +1246,7 @@ GUEST = [
     ("perf without links", "t3 launch -n 4 -- t3 perf --algorithm direct", ends(1, "no link from rank")),
     ("perf on one node", "t3 launch -n 4 -- t3 perf --algorithm hierarchical", ends(1, "several nodes")),
     ("perf of a barrier", "t3 launch -n 4 -- t3 perf --collective barrier", ends(0, "barrier of f32, 4 ranks")),
+    ("gemm-rs without a switch", f"{GEMM} --algorithm switch", ends(2, "--algorithm switch needs a fabric with a switch")),
     ("perf alone", "t3 perf", ends(1, "t3 launch -n N -- t3 perf")),
     ("perf, out of time", "t3 launch -n 4 -- t3 perf --timeout 0.000001", ends(1, "in time")),
     ("stat", f"t3 stat -- {GEMM}", check_stat_table),
@@ -1340,6 +1341,36 @@ INJECT = [
 ]
 
 
+def check_info_switch(status, output):
+    need(status == 0, f"status {status}")
+    ports = [device["switch"] for device in json.loads(output[output.index("["):])]
+    need(len(ports) == 4 and all(port["groups"] == 0 and port["used"] == 0 for port in ports), ports)
+    need(all(port["merged"] > 0 and port["sums"] > 0 for port in ports), ports)
+
+
+def check_top_switch(status, output):
+    need(status == 0, f"status {status}, {output}")
+    need(re.search(r"^dev  groups +used +most entries", output, re.M), output)
+    need(re.search(r"^  0 +1 +\S+ +\S+ +4\.1k ", output, re.M), output)
+
+
+# The sums of ranks 0 to 3 meet in the switch. Rank 2 sleeps while the others wait for its part.
+SWITCH_SLEEPER = ("t3 gemm-rs --ranks 4 --iters 1 --delay-rank 2 --delay-step 0 --delay-ms 8000 >/tmp/out 2>&1 & "
+                  "for i in $(seq 200); do t3 status | grep -q 'entries wait' && break; sleep 0.05; done; ")
+SWITCH = [
+    ("switch, list", "t3 list", ends(0, "switch")),
+    ("switch, gemm-rs", f"{GEMM} --write doorbell", ends(0, "sums in the switch", "PASS")),
+    ("switch, gemm-rs as a ring", f"{GEMM} --algorithm ring", ends(0, "PASS", "remote")),
+    ("switch, info", f"{GEMM} >/tmp/out && t3 info --all --json", check_info_switch),
+    ("switch, info in words", "t3 info", ends(0, "port of the switch", "0 of 32", "added to an entry")),
+    ("switch, status", SWITCH_SLEEPER + "t3 status --all" + ENDED, ends(
+        0, "of the switch: reduce of 4 members, open in epoch 1", "entries wait for members", "link to the switch: UP")),
+    ("switch, top", SWITCH_SLEEPER + "t3 top --once --interval 0.2" + ENDED, check_top_switch),
+    ("switch, perf", "t3 launch -n 4 -- t3 perf --max 1K --algorithm switch,direct", ends(
+        0, "right   switch\n", "right   direct\n")),
+]
+
+
 # A second fabric: that of a single device, which is a fabric of one rank.
 ALONE = ["--ranks", "4", "--qemu-arg=-device",
          "--qemu-arg=pcie-root-port,id=alone,chassis=50,slot=50,addr=0x10",
@@ -1425,6 +1456,7 @@ VMS = [
     ("tool-least", ["--ranks", "2", "--device-opts", "memory-size=4K,aperture-size=4K,tracker-entries=1,"
                     "tracker-ways=1"], LEAST),
     ("tool-guest", ["--ranks", "4"], GUEST),
+    ("tool-switch", ["--ranks", "4", "--topology", "switch"], SWITCH),
 ]
 
 

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "commands.h"
-#include "common/devices.h"
+#include "common/port.h"
 
 struct device_facts {
 	struct drm_t3_device_info info;
 	struct drm_t3_counters counters;
+	bool has_port;
+	struct drm_t3_switch_info port;
 };
 
 static json_t *info_to_json(const struct drm_t3_device_info *info)
@@ -47,15 +49,35 @@ static json_t *info_to_json(const struct drm_t3_device_info *info)
 
 static json_t *facts_to_json(size_t index, const struct device_facts *facts)
 {
-	json_t *counters = json_object();
+	json_t *counters = json_object(), *object;
 	uint32_t i;
 
 	for (i = 0; i < counters_known(&facts->counters); i++)
 		json_object_set_new(counters, t3_counter_name(i),
 				    json_integer((json_int_t)facts->counters.value[i]));
-	return json_pack("{s:I, s:o, s:I, s:o}", "index", (json_int_t)index, "device",
-			 info_to_json(&facts->info), "vtime_ns",
-			 (json_int_t)facts->counters.vtime_ns, "counters", counters);
+	object = json_pack("{s:I, s:o, s:I, s:o}", "index", (json_int_t)index, "device",
+			   info_to_json(&facts->info), "vtime_ns",
+			   (json_int_t)facts->counters.vtime_ns, "counters", counters);
+	if (facts->has_port)
+		json_object_set_new(object, "switch", port_to_json(&facts->port));
+	return object;
+}
+
+static void print_port(const struct drm_t3_switch_info *port)
+{
+	printf("port of the switch since its reset\n"
+	       "  groups    %u of %u\n"
+	       "  entries   %u of %u in use, %u at most\n"
+	       "  updates   %llu added to an entry, %llu alone (%llu as no entry was free)\n"
+	       "  sums      %llu, %llu of them without some sources\n"
+	       "  copies    %llu\n"
+	       "  refused   %llu packets, %llu of them wrong keys\n",
+	       port->groups, DRM_T3_GROUPS_MAX, port->entries_used, port->entries,
+	       port->entries_most, (unsigned long long)port->merged,
+	       (unsigned long long)port->alone, (unsigned long long)port->full,
+	       (unsigned long long)port->sums, (unsigned long long)port->partial,
+	       (unsigned long long)port->copies, (unsigned long long)port->refused,
+	       (unsigned long long)port->wrong_keys);
 }
 
 static void print_facts(size_t index, const struct device_facts *facts)
@@ -82,6 +104,8 @@ static void print_facts(size_t index, const struct device_facts *facts)
 	for (i = 0; i < counters_known(&facts->counters); i++)
 		printf("  %-16s  %llu\n", t3_counter_name(i),
 		       (unsigned long long)facts->counters.value[i]);
+	if (facts->has_port)
+		print_port(&facts->port);
 }
 
 struct info_args {
@@ -141,6 +165,7 @@ int cmd_info(int argc, char **argv)
 	for (i = 0; i < count && !ret; i++) {
 		device = &devices.list[i];
 		facts.info = device->info;
+		facts.has_port = port_read(device, &facts.port);
 		ret = t3_device_counters(device->dev, &facts.counters);
 		if (ret)
 			ret = complain(EXIT_FAIL, "device %zu could not be read: %s", device->index,

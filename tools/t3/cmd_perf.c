@@ -50,7 +50,8 @@ static void read_algorithms(struct argp_state *state, const char *text, struct p
 				break;
 		if (i == PERF_ALGORITHMS)
 			argp_error(state,
-				   "--algorithm must be auto, ring, direct or hierarchical, or "
+				   "--algorithm must be auto, ring, direct, hierarchical or "
+				   "switch, or "
 				   "several of them with commas between them; got '%s'",
 				   text);
 		cfg->algorithm[cfg->algorithms++] = i;
@@ -140,7 +141,8 @@ int cmd_perf(int argc, char **argv)
 		  "(all-reduce)",
 		  0 },
 		{ "algorithm", 'a', "NAMES", 0,
-		  "auto, ring, direct or hierarchical, or several with commas: each is measured, "
+		  "auto, ring, direct, hierarchical or switch, or several with commas: each is "
+		  "measured, "
 		  "one after the other (auto)",
 		  0 },
 		{ "dtype", 't', "TYPE", 0,

@@ -72,14 +72,28 @@ static void say_node(struct sentence *s, const struct status_device *device)
 		say(s, "node %d ", device->node);
 }
 
+static void say_rank(struct sentence *s, json_int_t rank)
+{
+	if (rank == DRM_T3_SWITCH_RANK)
+		say(s, "the switch");
+	else
+		say(s, "rank %lld", (long long)rank);
+}
+
 static void say_target(struct sentence *s, const struct status *status,
 		       const struct status_device *device, const json_t *route, json_int_t epoch)
 {
 	json_int_t rank = record_number(route, "peer_rank");
 	json_int_t peer = record_number(route, "peer_space");
+	bool to_switch = rank == DRM_T3_SWITCH_RANK;
 	const json_t *space = find_space(status, device->device->info.fabric_id, rank, peer);
 	uint32_t ahead = space ? (uint32_t)record_number(space, "epoch") - (uint32_t)epoch : 0;
 
+	if (to_switch) {
+		say(s, "; waits until all targets of group %lld of the switch have armed it",
+		    (long long)peer);
+		return;
+	}
 	/* Epochs wrap. One that is less than half of all numbers ahead has come. */
 	if (space && ahead < UINT32_MAX / 2 && !has_state(space, "FAULTED"))
 		return;
@@ -136,10 +150,9 @@ static void say_fault(struct sentence *s, const json_t *space)
 		say(s, "; fault %s", t3_name_fault((uint32_t)record_number(part, "kind")));
 		if (record_number(part, "detail"))
 			say(s, " (%s)", t3_name_nak((uint32_t)record_number(part, "detail")));
-		say(s, ", segment %lld, tile %lld, rank %lld",
-		    (long long)record_number(part, "segment"),
-		    (long long)record_number(part, "tile"),
-		    (long long)record_number(part, "src_rank"));
+		say(s, ", segment %lld, tile %lld, ", (long long)record_number(part, "segment"),
+		    (long long)record_number(part, "tile"));
+		say_rank(s, record_number(part, "src_rank"));
 	}
 }
 
@@ -169,6 +182,44 @@ static void add_space(json_t *sentences, const struct status *status,
 	}
 	say_fault(&s, space);
 	keep(sentences, &s);
+}
+
+/* At the group's own space: its members see the same. */
+static void add_group(json_t *sentences, const struct status_device *device, const json_t *space,
+		      const json_t *group)
+{
+	json_int_t cause = record_number(group, "cause");
+	struct sentence s = { .used = 0 };
+
+	say_node(&s, device);
+	say(&s, "rank %u space %lld group %lld of the switch: %s of %lld members, %s in epoch %lld",
+	    device->device->info.rank, (long long)record_number(space, "space"),
+	    (long long)record_number(group, "number"), record_text(group, "kind"),
+	    (long long)record_number(group, "members"), record_text(group, "state"),
+	    (long long)record_number(group, "epoch"));
+	if (record_number(group, "entries"))
+		say(&s, ", %lld entries wait for members",
+		    (long long)record_number(group, "entries"));
+	if (has_state(group, "ended")) {
+		say(&s, ", because of %s (", t3_name_fault((uint32_t)cause));
+		say_rank(&s, record_number(group, "cause_rank"));
+		say(&s, ")");
+	}
+	keep(sentences, &s);
+}
+
+static void add_groups(json_t *sentences, const struct status_device *device, const json_t *space,
+		       bool all)
+{
+	json_t *part;
+	size_t i;
+
+	json_array_foreach(json_object_get(space, "parts"), i, part)
+	{
+		if (record_is(part, "group") &&
+		    (all || !has_state(part, "open") || record_number(part, "entries")))
+			add_group(sentences, device, space, part);
+	}
 }
 
 static bool space_is_in_flight(const json_t *space)
@@ -201,9 +252,10 @@ static void add_link(json_t *sentences, const struct status_device *device, cons
 	struct sentence s = { .used = 0 };
 
 	say_node(&s, device);
-	say(&s, "rank %u link to rank %lld: %s, %lld packets not answered",
-	    device->device->info.rank, (long long)record_number(link, "link"),
-	    record_text(link, "state"), (long long)record_number(link, "unanswered"));
+	say(&s, "rank %u link to ", device->device->info.rank);
+	say_rank(&s, record_number(link, "link"));
+	say(&s, ": %s, %lld packets not answered", record_text(link, "state"),
+	    (long long)record_number(link, "unanswered"));
 	if (record_number(link, "retries"))
 		say(&s, ", sent again %lld times in a row",
 		    (long long)record_number(link, "retries"));
@@ -220,8 +272,12 @@ json_t *status_sentences(const struct status *status, bool all)
 
 	for (i = 0; i < status->count; i++) {
 		device = &status->list[i];
-		json_array_foreach(device->spaces, k, record) if (all || space_is_in_flight(record))
-			add_space(sentences, status, device, record);
+		json_array_foreach(device->spaces, k, record)
+		{
+			if (all || space_is_in_flight(record))
+				add_space(sentences, status, device, record);
+			add_groups(sentences, device, record, all);
+		}
 		json_array_foreach(device->queues, k,
 				   record) if (all || record_number(record, "jobs"))
 			add_queue(sentences, device, record);

@@ -23,7 +23,7 @@ enum perf_collective {
 	PERF_COLLECTIVES
 };
 
-#define PERF_ALGORITHMS 4u
+#define PERF_ALGORITHMS 5u
 
 extern const char *const perf_names[PERF_COLLECTIVES];
 extern const char *const perf_algorithms[PERF_ALGORITHMS]; /* by enum t3_algorithm */

@@ -17,10 +17,9 @@ const char *const perf_names[PERF_COLLECTIVES] = {
 };
 
 const char *const perf_algorithms[PERF_ALGORITHMS] = {
-	[T3_ALGORITHM_AUTO] = "auto",
-	[T3_ALGORITHM_RING] = "ring",
-	[T3_ALGORITHM_DIRECT] = "direct",
-	[T3_ALGORITHM_HIERARCHICAL] = "hierarchical",
+	[T3_ALGORITHM_AUTO] = "auto",	  [T3_ALGORITHM_RING] = "ring",
+	[T3_ALGORITHM_DIRECT] = "direct", [T3_ALGORITHM_HIERARCHICAL] = "hierarchical",
+	[T3_ALGORITHM_SWITCH] = "switch",
 };
 
 struct perf {

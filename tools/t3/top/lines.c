@@ -175,6 +175,35 @@ static void print_processes(FILE *out, const struct tool_devices *devices,
 	free(rows);
 }
 
+/* The port of the switch, where there is one: what it has now, and since its reset. */
+static void print_ports(FILE *out, const struct tool_devices *devices,
+			const struct top_sample *after)
+{
+	static const char *const names[] = { "groups", "used",	"most", "entries",
+					     "merged", "alone", "full", "copies" };
+	const json_t *port;
+	bool found = false;
+	size_t i, k;
+
+	for (i = 0; i < devices->count; i++) {
+		port = json_array_get(after->ports, i);
+		if (!json_is_object(port))
+			continue;
+		if (!found)
+			fputs("\ndev  groups    used    most entries  merged   alone    full  "
+			      "copies\n",
+			      out);
+		found = true;
+		fprintf(out, "%3zu", devices->list[i].index);
+		for (k = 0; k < sizeof(names) / sizeof(*names); k++)
+			fprintf(out, " %7s",
+				compact((double)json_integer_value(json_object_get(port, names[k])),
+					1000)
+					.text);
+		fputc('\n', out);
+	}
+}
+
 void top_print(FILE *out, const struct tool_devices *devices, const struct top_sample *before,
 	       const struct top_sample *after, enum top_order order)
 {
@@ -189,5 +218,6 @@ void top_print(FILE *out, const struct tool_devices *devices, const struct top_s
 	      out);
 	for (i = 0; i < devices->count; i++)
 		print_traffic(out, devices, i, before, after);
+	print_ports(out, devices, after);
 	print_processes(out, devices, before, after, order);
 }

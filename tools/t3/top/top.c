@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/port.h"
 #include "driver/debugfs.h"
 #include "top/top.h"
 
 int top_take(const struct tool_devices *devices, struct top_sample *sample)
 {
+	struct drm_t3_switch_info port;
 	json_t *spaces;
 	size_t i;
 	int ret;
@@ -20,10 +22,14 @@ int top_take(const struct tool_devices *devices, struct top_sample *sample)
 		top_free(sample);
 		return complain(EXIT_FAIL, "/proc could not be read: %s", strerror(-ret));
 	}
+	sample->ports = json_array();
 	sample->spaces = json_array();
 	for (i = 0; i < devices->count; i++) {
 		spaces = debugfs_try(&devices->list[i], "spaces");
 		json_array_append_new(sample->spaces, spaces ? spaces : json_null());
+		json_array_append_new(sample->ports, port_read(&devices->list[i], &port)
+							     ? port_to_json(&port)
+							     : json_null());
 	}
 	return EXIT_OK;
 }
@@ -32,6 +38,8 @@ void top_free(struct top_sample *sample)
 {
 	sample_free(&sample->counters);
 	clients_free(&sample->clients);
+	json_decref(sample->ports);
+	sample->ports = NULL;
 	json_decref(sample->spaces);
 	sample->spaces = NULL;
 }
@@ -105,9 +113,12 @@ static json_t *device_sample(const struct tool_devices *devices, size_t index,
 {
 	const struct tool_device *device = &devices->list[index];
 	json_t *object = device_to_json(device);
+	json_t *port = json_array_get(after->ports, index);
 	struct change change;
 
 	sample_change(&before->counters, &after->counters, index, &change);
+	if (json_is_object(port))
+		json_object_set(object, "switch", port);
 	json_object_set_new(object, "vtime_ns",
 			    json_integer((json_int_t)after->counters.counters[index].vtime_ns));
 	json_object_set_new(object, "queue_percent",

@@ -22,6 +22,7 @@ struct top_args {
 struct top_sample {
 	struct sample counters;
 	struct clients clients;
+	json_t *ports;	/* an array by device: of the switch, or null; NULL: of another node */
 	json_t *spaces; /* an array by device: records (debugfs.h), or null without root */
 };
 

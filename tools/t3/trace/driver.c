@@ -296,6 +296,8 @@ static const struct handler {
 	{ "grant_end", on_space_event },
 	{ "grant_import", on_space_event },
 	{ "grant_release", on_space_event },
+	{ "group_create", on_space_event },
+	{ "group_end", on_space_event },
 	{ "eventfd_signal", on_space_event },
 	{ "wait_begin", on_wait_begin },
 	{ "wait_end", on_wait_end },
