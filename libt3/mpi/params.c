@@ -130,9 +130,9 @@ void coll_t3_register_params(const mca_base_component_t *component)
 		MCA_BASE_VAR_TYPE_STRING, &p->device);
 	parameter(
 		"algorithm",
-		"auto, ring, direct or hierarchical, as of t3_plan_create(3). auto chooses by the "
-		"links of the fabric and the nodes. All sums have the same bits in each run but "
-		"those of direct",
+		"auto, ring, direct, hierarchical or switch, as of t3_plan_create(3). auto chooses "
+		"by the links of the fabric, its switch and the nodes. All sums have the same bits "
+		"in each run but those of direct and switch",
 		MCA_BASE_VAR_TYPE_STRING, &p->algorithm);
 	parameter("deterministic",
 		  "Sums and products of floats that T3 carries are those in the order of the "
@@ -170,8 +170,9 @@ bool coll_t3_check_params(void)
 	if (!p->setup_seconds)
 		wrong = "coll_t3_setup_timeout is not 1 or more";
 	if (strcmp(p->algorithm, "auto") && strcmp(p->algorithm, "ring") &&
-	    strcmp(p->algorithm, "direct") && strcmp(p->algorithm, "hierarchical"))
-		wrong = "coll_t3_algorithm is not auto, ring, direct or hierarchical";
+	    strcmp(p->algorithm, "direct") && strcmp(p->algorithm, "hierarchical") &&
+	    strcmp(p->algorithm, "switch"))
+		wrong = "coll_t3_algorithm is not auto, ring, direct, hierarchical or switch";
 	if (wrong)
 		coll_t3_complain("%s. The component is not used", wrong);
 	return !wrong;

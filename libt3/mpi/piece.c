@@ -105,14 +105,16 @@ static struct t3_plan_desc describe(const struct coll_t3_pieces *p, uint64_t cou
 {
 	bool ordered = coll_t3_params.deterministic && (p->job->collective == T3_ALL_REDUCE ||
 							p->job->collective == T3_REDUCE_SCATTER);
+	bool exchange = p->job->collective == T3_ALL_TO_ALL;
 	const char name = *coll_t3_params.algorithm;
 
 	return (struct t3_plan_desc){
 		.collective = p->job->collective,
-		.algorithm = name == 'r'	       ? T3_ALGORITHM_RING
-			     : name == 'd'	       ? T3_ALGORITHM_DIRECT
-			     : name == 'h' && !ordered ? T3_ALGORITHM_HIERARCHICAL
-						       : T3_ALGORITHM_AUTO,
+		.algorithm = name == 'r'		? T3_ALGORITHM_RING
+			     : name == 'd'		? T3_ALGORITHM_DIRECT
+			     : name == 'h' && !ordered	? T3_ALGORITHM_HIERARCHICAL
+			     : name == 's' && !exchange ? T3_ALGORITHM_SWITCH
+							: T3_ALGORITHM_AUTO,
 		.count = count * p->parts,
 		.dtype = p->job->dtype,
 		.op = p->job->op,

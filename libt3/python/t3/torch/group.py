@@ -26,7 +26,7 @@ from t3.torch.messages import Messages
 from t3.torch.work import Job, Lane, Message, Work, plain_tensors
 
 LINGER = 10.0  # seconds that a healthy rank waits at its end for the others
-ALGORITHMS = ("auto", "ring", "direct", "hierarchical")
+ALGORITHMS = ("auto", "ring", "direct", "hierarchical", "switch")
 DEVICE = re.compile(r"device 0x([0-9a-f]+)")
 LATE = re.compile(r"\brank (\d+)\b")
 
