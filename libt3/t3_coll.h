@@ -189,9 +189,10 @@ struct t3_plan_desc {
  * where xr is rank r's, rounded to the type after each step. So its bits depend on these N elements
  * alone: not on count, columns, tiles, the algorithm, the nodes or the timing. Others have such
  * bits anyway. Of the bytes that the busiest link carries without the flag, it carries N / (N - 1)
- * in an ALL_REDUCE by RING, up to 2 times in a REDUCE_SCATTER by RING, and up to N times by DIRECT
- * and SWITCH, which then adds from rank to rank and leaves only copies to the switch. For these
- * three algorithms, of which AUTO takes one, and for these two collectives alone.
+ * in an ALL_REDUCE by RING, up to 2 times in a REDUCE_SCATTER by RING, and up to N times by DIRECT.
+ * By SWITCH it carries N / (N - 1) of them, where the switch has entries for the order; else sums
+ * pass from rank to rank, and only their copies are the switch's. For these three algorithms, of
+ * which AUTO takes one, and for these two collectives alone.
  */
 #define T3_PLAN_DETERMINISTIC (1u << 0)
 /*

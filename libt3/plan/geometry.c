@@ -23,6 +23,12 @@ bool t3_plan_rounds(const struct t3_plan_desc *d)
 	return reduces(d) && is_float && (d->op == DRM_T3_OP_ADD || d->op == DRM_T3_OP_MUL);
 }
 
+bool t3_plan_is_ordered(const struct t3_plan_desc *d)
+{
+	return d->algorithm == T3_ALGORITHM_SWITCH && d->flags & T3_PLAN_DETERMINISTIC &&
+	       !(d->flags & T3_PLAN_CHAINED) && t3_plan_rounds(d);
+}
+
 static const char *wrong_widen(const struct t3_plan_desc *d)
 {
 	uint64_t rows = d->tile_rows ? d->tile_rows : 1;
@@ -43,7 +49,7 @@ static const char *wrong_widen(const struct t3_plan_desc *d)
 
 static const char *wrong_flags(const struct t3_plan_desc *d)
 {
-	if (d->flags & ~(T3_PLAN_DETERMINISTIC | T3_PLAN_WIDEN))
+	if (d->flags & ~(T3_PLAN_DETERMINISTIC | T3_PLAN_WIDEN | T3_PLAN_CHAINED))
 		return "flags has an unknown one";
 	if (d->flags && !reduces(d))
 		return "flags DETERMINISTIC and WIDEN are for reductions; 0 for others";
@@ -297,6 +303,27 @@ uint64_t t3_layout_targets(const struct t3_layout *l, uint32_t to, uint32_t via,
 		*ops |= 1u << s->target_op;
 	}
 	return mask;
+}
+
+#define UPDATE_BYTES 1024u
+
+uint64_t t3_layout_places(const struct t3_layout *l, uint32_t to)
+{
+	uint64_t places = 0;
+	uint32_t i, whole, rest;
+
+	for (i = 0; i < l->count; i++) {
+		const struct t3_layout_segment *s = &l->segment[i];
+
+		if (s->via != T3_VIA_REDUCE || !(s->targets >> to & 1))
+			continue;
+		whole = s->desc.row_bytes / s->desc.tile_row_bytes;
+		rest = s->desc.row_bytes % s->desc.tile_row_bytes;
+		places += (whole * ((s->desc.tile_row_bytes - 1) / UPDATE_BYTES + UINT64_C(1)) +
+			   (rest + UPDATE_BYTES - 1) / UPDATE_BYTES) *
+			  s->desc.rows;
+	}
+	return places;
 }
 
 uint32_t t3_layout_all_targets(const struct t3_layout *l)

@@ -21,6 +21,20 @@ static uint32_t member_of(const struct t3_plan *plan, uint32_t rank)
 	return rank - (rank > plan->comm->rank);
 }
 
+/* Sums in the order of the ranks have the own part in its place, too. */
+static int create_reduce(struct t3_plan *plan, uint64_t mask, uint32_t ops)
+{
+	uint32_t ranks = plan->comm->ranks, *group = &plan->groups.reduce;
+	uint64_t places;
+
+	if (!t3_plan_is_ordered(&plan->desc))
+		return t3_group_create_reduce(plan->space, ranks - 1, mask, ops, group);
+	places = t3_layout_places(&plan->layout, plan->comm->rank);
+	if (places > UINT32_MAX)
+		return -ENOSPC;
+	return t3_group_create_ordered(plan->space, ranks, (uint32_t)places, mask, ops, group);
+}
+
 static int fail(struct t3_plan *plan, int ret, const char *what)
 {
 	char words[T3_WORDS];
@@ -41,10 +55,10 @@ static int grant_source(struct t3_plan *plan, uint32_t to, struct plan_grant *gr
 	if (ret || !mask)
 		return ret;
 	if (!g->reduce)
-		ret = t3_group_create_reduce(plan->space, plan->comm->ranks - 1, mask, ops,
-					     &g->reduce);
+		ret = create_reduce(plan, mask, ops);
 	if (!ret)
-		ret = t3_group_key(plan->space, g->reduce, member_of(plan, to),
+		ret = t3_group_key(plan->space, g->reduce,
+				   t3_plan_is_ordered(&plan->desc) ? to : member_of(plan, to),
 				   1u << plan->comm->device_rank[to], &grant->key);
 	if (ret)
 		return fail(plan, ret, "the sums of this rank");
@@ -104,6 +118,22 @@ int t3_plan_join(struct t3_plan *plan, uint32_t to, struct plan_grant *grant)
 	return 0;
 }
 
+/* The rank is a source of its own group. */
+static int join_own(struct t3_plan *plan)
+{
+	struct plan_grant grant = { .fd = -1 };
+	uint32_t self = plan->comm->rank;
+	int ret;
+
+	if (!t3_plan_is_ordered(&plan->desc))
+		return 0;
+	ret = grant_source(plan, self, &grant);
+	if (ret || !(grant.has & PLAN_HAS_KEY))
+		return ret;
+	ret = t3_key_import(plan->space, &grant.key, &plan->import[self], NULL);
+	return ret ? fail(plan, ret, "the part of this rank") : 0;
+}
+
 int t3_plan_name_members(struct t3_plan *plan)
 {
 	struct plan_groups *g = &plan->groups;
@@ -111,8 +141,9 @@ int t3_plan_name_members(struct t3_plan *plan)
 	uint32_t r;
 	int ret;
 
-	if (!g->multicast)
-		return 0;
+	ret = join_own(plan);
+	if (ret || !g->multicast)
+		return ret;
 	for (r = 0; r < plan->comm->ranks; r++) {
 		if (r == plan->comm->rank)
 			continue;
@@ -129,7 +160,17 @@ int t3_plan_name_members(struct t3_plan *plan)
 	return 0;
 }
 
-bool t3_plan_lacks_groups(int error)
+bool t3_plan_without_groups(const struct t3_plan *plan, int error, struct t3_plan_desc *desc)
 {
-	return error == -EDQUOT || error == -ENOSPC || error == -EPERM;
+	if (plan->desc.algorithm != T3_ALGORITHM_SWITCH ||
+	    (error != -EDQUOT && error != -ENOSPC && error != -EPERM))
+		return false;
+	/* The entries for an order are more than groups need, and its port may have too few. */
+	if (error == -ENOSPC && t3_plan_is_ordered(&plan->desc))
+		desc->flags |= T3_PLAN_CHAINED;
+	else if (desc->algorithm == T3_ALGORITHM_AUTO)
+		desc->algorithm = T3_ALGORITHM_DIRECT;
+	else
+		return false;
+	return true;
 }

@@ -32,6 +32,7 @@ static struct block own_sum(const struct maker *m, uint32_t number, uint64_t off
 		.chunk = m->rank,
 		.updates = m->ring ? 2 : m->ranks,
 		.offset = offset,
+		.own_slot = m->ordered ? NO_SLOT : 0,
 	};
 }
 
@@ -65,7 +66,7 @@ static int add_partials(struct maker *m, uint32_t first_last)
 	int ret = 0;
 
 	for (c = 0; c < m->ranks && !ret; c++)
-		if (c != m->rank)
+		if (c != m->rank || m->ordered)
 			ret = add_partial(m, c, first_last + c);
 	return ret;
 }
@@ -76,8 +77,9 @@ static int reduce_scatter(struct maker *m)
 	int ret;
 
 	t3_plan_place_result(m, t3_plan_chunk_bytes(m, m->rank));
-	own = own_sum(m, m->rank, m->out->result_offset);
-	ret = add_partials(m, 0);
+	/* In the order of the ranks the own part goes to the switch, from a block of its own. */
+	own = own_sum(m, m->ordered ? m->ranks + m->rank : m->rank, m->out->result_offset);
+	ret = add_partials(m, m->ordered ? m->ranks : 0);
 	return ret ? ret : t3_plan_add(m, &own);
 }
 
@@ -180,6 +182,8 @@ static uint32_t blocks(const struct maker *m)
 	switch (m->desc->collective) {
 	case T3_ALL_REDUCE:
 		return 2 * m->ranks;
+	case T3_REDUCE_SCATTER:
+		return m->ordered ? 2 * m->ranks : m->ranks;
 	case T3_ALL_TO_ALL:
 		if (m->out->lengths)
 			return 0; /* t3_plan_exchange_uneven() counts */
@@ -272,7 +276,8 @@ int t3_layout_make(const struct t3_plan_desc *desc, uint32_t rank, uint32_t rank
 	}
 	if (ret)
 		return ret;
-	m.chain = desc->flags & T3_PLAN_DETERMINISTIC && t3_plan_rounds(desc);
+	m.ordered = t3_plan_is_ordered(desc);
+	m.chain = desc->flags & T3_PLAN_DETERMINISTIC && t3_plan_rounds(desc) && !m.ordered;
 	return lay_out(&m, NULL, why);
 }
 

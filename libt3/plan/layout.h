@@ -97,6 +97,11 @@ void t3_layout_chunk(const struct t3_layout *layout, uint32_t chunk, uint64_t *f
 /* The segments of rank `to` that this rank sends to in that way, and with which ops. 0: none. */
 uint64_t t3_layout_targets(const struct t3_layout *layout, uint32_t to, uint32_t via,
 			   uint32_t *ops);
+/*
+ * The updates that a rank sends to the group of rank `to`: each is at most 1024 bytes of a row of a
+ * tile.
+ */
+uint64_t t3_layout_places(const struct t3_layout *layout, uint32_t to);
 /* All ranks that this one sends to, bit by rank. */
 uint32_t t3_layout_all_targets(const struct t3_layout *layout);
 /*
@@ -129,14 +134,21 @@ struct t3_layout_part {
 
 #define NO_SLOT T3_LAYOUT_NONE
 
+/*
+ * In the flags of a checked desc, not of callers: sums with an order pass from rank to rank. The
+ * switch has no entries for them.
+ */
+#define T3_PLAN_CHAINED (1u << 31)
+
 struct maker {
 	const struct t3_plan_desc *desc;
 	struct t3_layout *out;
 	const char *why;
 	uint32_t rank, ranks;
 	bool ring;
-	bool in_switch;			  /* sums and copies are the switch's */
-	bool chain;			  /* in the order of the ranks */
+	bool in_switch; /* sums and copies are the switch's */
+	bool ordered;	/* and the sums have an order: the own part comes from there, too */
+	bool chain;	/* in the order of the ranks */
 	const struct t3_hierarchy *nodes; /* NULL: not HIERARCHICAL */
 };
 
@@ -186,6 +198,8 @@ int t3_plan_exchange_uneven(struct maker *m);
 
 /* Whether the bits of a result depend on the order of the updates. */
 bool t3_plan_rounds(const struct t3_plan_desc *desc);
+/* Whether the switch adds them in the order of the ranks. */
+bool t3_plan_is_ordered(const struct t3_plan_desc *desc);
 /* Add all segments of a reduction in the order of the ranks, and set the order of production. */
 int t3_plan_chain(struct maker *m);
 void t3_plan_chain_order(const struct maker *m);

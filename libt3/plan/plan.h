@@ -147,8 +147,11 @@ int t3_plan_grant_groups(struct t3_plan *plan, uint32_t to, struct plan_grant *g
 int t3_plan_join(struct t3_plan *plan, uint32_t to, struct plan_grant *grant);
 /* Name all ranks that have joined to the switch, before t3_plan_map(). */
 int t3_plan_name_members(struct t3_plan *plan);
-/* Whether the error may be gone with an algorithm that needs no groups. */
-bool t3_plan_lacks_groups(int error);
+/*
+ * Whether the error may be gone with a plan that needs less of the switch: the flags or algorithm of
+ * that one.
+ */
+bool t3_plan_without_groups(const struct t3_plan *plan, int error, struct t3_plan_desc *desc);
 
 /* Make the segments that send, and the producers. All grants are there. */
 int t3_plan_map(struct t3_plan *plan);

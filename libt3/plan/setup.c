@@ -441,6 +441,15 @@ static void begin(struct setup *s, struct t3_comm *comm, const struct t3_plan_de
 	s->descs[comm->rank] = s->desc;
 }
 
+/* A bit of the plan's own, which no caller knows. */
+static void refuse_own_flag(struct setup *s)
+{
+	if (s->desc.flags & T3_PLAN_CHAINED)
+		note_own_error(s, t3_comm_fail(s->comm, -EINVAL,
+					       "flags has an unknown one; got flags %u",
+					       s->desc.flags));
+}
+
 static void begin_uneven(struct setup *s, struct t3_comm *comm, const struct t3_plan_desc *desc,
 			 const struct t3_plan_lengths *lengths, int64_t deadline_ns)
 {
@@ -461,19 +470,17 @@ static struct t3_plan *end(struct setup *s, bool failed)
 }
 
 /*
- * AUTO has chosen the switch, and a rank has no group left. All ranks know that, and have the same
- * error. Returns whether they begin again with an algorithm that needs no groups.
+ * A rank has no group of the switch left, or no entries for an order. All ranks know that, and have
+ * the same error. Returns whether they begin again with a plan that needs less.
  */
 static bool begin_without_groups(struct setup *setups, uint32_t count, int ret)
 {
 	struct t3_plan_desc desc = setups->desc;
 	uint32_t i;
 
-	if (!t3_plan_lacks_groups(ret) || setups->comm->plans_over || !setups->plan ||
-	    desc.algorithm != T3_ALGORITHM_AUTO ||
-	    setups->plan->desc.algorithm != T3_ALGORITHM_SWITCH)
+	if (!ret || setups->comm->plans_over || !setups->plan ||
+	    !t3_plan_without_groups(setups->plan, ret, &desc))
 		return false;
-	desc.algorithm = T3_ALGORITHM_DIRECT;
 	for (i = 0; i < count; i++) {
 		end(&setups[i], true);
 		begin(&setups[i], setups[i].comm, &desc, setups[i].deadline_ns);
@@ -485,7 +492,7 @@ static int create(struct setup *s, struct t3_plan **plan)
 {
 	int ret = run(s, 1);
 
-	if (begin_without_groups(s, 1, ret))
+	while (begin_without_groups(s, 1, ret))
 		ret = run(s, 1);
 	s->plan = end(s, ret);
 	if (!ret)
@@ -503,6 +510,7 @@ int t3_plan_create(struct t3_comm *comm, const struct t3_plan_desc *desc, int64_
 	if (comm->plans_over)
 		return comm->plans_over;
 	begin(&setup, comm, plan ? desc : NULL, deadline_ns);
+	refuse_own_flag(&setup);
 	return create(&setup, plan);
 }
 
@@ -565,9 +573,10 @@ static int create_all(struct t3_comm *const *comms, uint32_t ranks, const struct
 			begin_uneven(&setups[i], comms[i], desc, &lengths[i], 0);
 		else
 			begin(&setups[i], comms[i], desc, 0);
+		refuse_own_flag(&setups[i]);
 	}
 	ret = run(setups, ranks);
-	if (begin_without_groups(setups, ranks, ret))
+	while (begin_without_groups(setups, ranks, ret))
 		ret = run(setups, ranks);
 	for (i = 0; i < ranks; i++) {
 		setups[i].plan = end(&setups[i], ret);

@@ -258,6 +258,15 @@ static uint32_t choose_algorithm(uint32_t topology)
 	return T3_ALGORITHM_DIRECT;
 }
 
+/* The ports of some switches have too few entries for an order. Others may do without, too. */
+static uint32_t flags_of_order(void)
+{
+	bool few =
+		run.host->config.topology == T3_TOPOLOGY_SWITCH && run.host->switch_entries < 1000;
+
+	return T3_PLAN_DETERMINISTIC | (few || !below(3) ? T3_PLAN_CHAINED : 0);
+}
+
 static void choose(uint32_t topology)
 {
 	static const uint32_t ops[] = { T3_OP_ADD, T3_OP_ADD, T3_OP_ADD, T3_OP_MIN, T3_OP_MAX,
@@ -281,7 +290,7 @@ static void choose(uint32_t topology)
 		run.desc.op = reduces ? ops[below(10)] : 0;
 	while (!ref_has(run.desc.dtype, run.desc.op));
 	if (reduces && run.desc.algorithm != T3_ALGORITHM_HIERARCHICAL && below(2))
-		run.desc.flags = T3_PLAN_DETERMINISTIC;
+		run.desc.flags = flags_of_order();
 	run.desc.root = run.desc.collective == T3_BROADCAST ? below(run.ranks) : 0;
 	if (below(2))
 		run.desc.tile_columns = 1 + below(columns ? columns : 100);
@@ -307,7 +316,7 @@ static void choose_deterministic(uint32_t topology)
 		run.desc.algorithm = T3_ALGORITHM_DIRECT;
 	run.desc.dtype = floats[below(4)];
 	run.desc.op = below(4) ? T3_OP_ADD : T3_OP_MUL;
-	run.desc.flags = T3_PLAN_DETERMINISTIC;
+	run.desc.flags = flags_of_order();
 	run.small = false;
 	run.near = below(8);
 	run.lossy = below(2);
@@ -455,11 +464,12 @@ static void one_large(uint64_t seed, void (*draw)(uint32_t topology))
 	host_free(host);
 }
 
-/* The ports of a switch have as many entries as the trackers, so some are used up. */
+/* Where the trackers have few entries, so have the ports of the switch, and some are used up. */
 static struct host *new_host(const struct host_config *config)
 {
 	if (config->topology == T3_TOPOLOGY_SWITCH)
-		return host_switch(config->ranks, config->entries, NULL, NULL);
+		return host_switch(config->ranks, config->entries < 256 ? config->entries : 16384,
+				   NULL, NULL);
 	return host_new(config);
 }
 

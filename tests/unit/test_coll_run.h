@@ -83,11 +83,14 @@ static void join(uint32_t rank, uint32_t to)
 
 static struct t3_cmd_group_create make_group(uint32_t rank, uint32_t kind, uint32_t import)
 {
+	bool ordered = kind == T3_GROUP_REDUCE && t3_plan_is_ordered(&run.desc);
 	struct t3_cmd_group_create cmd = {
 		.space = SPACE,
 		.kind = kind,
 		.import = import,
-		.members = run.ranks - 1,
+		.members = run.ranks - !ordered,
+		.flags = ordered ? T3_GROUP_ORDERED : 0,
+		.places = ordered ? (uint32_t)t3_layout_places(&run.layout[rank], rank) : 0,
 	};
 
 	assert_int_equal(host_command(&run.host->dev[rank], T3_CMD_GROUP_CREATE, &cmd, sizeof(cmd)),
@@ -95,7 +98,12 @@ static struct t3_cmd_group_create make_group(uint32_t rank, uint32_t kind, uint3
 	return cmd;
 }
 
-/* The other ranks are the members 0, 1, ... */
+/* The ranks are the members 0, 1, ...: of an order all, else all others. */
+static uint32_t member_of(const struct t3_cmd_group_create *group, uint32_t rank, uint32_t peer)
+{
+	return group->flags ? peer : peer - (peer > rank);
+}
+
 static void name_member(uint32_t rank, const struct t3_cmd_group_create *group, uint32_t peer,
 			uint32_t import)
 {
@@ -103,7 +111,7 @@ static void name_member(uint32_t rank, const struct t3_cmd_group_create *group, 
 		.space = SPACE,
 		.group = group->group,
 		.generation = group->generation,
-		.member = peer - (peer > rank),
+		.member = member_of(group, rank, peer),
 		.peer_rank = peer,
 		.peer_space = SPACE,
 		.peer_generation = run.generation[peer],
@@ -163,11 +171,11 @@ static void join_reduction(uint32_t to)
 			hear_group(to, &group, to, segments, ops);
 		}
 		name_member(to, &group, r, 0);
-		route_to_group(r, to, &group, r - (r > to));
+		route_to_group(r, to, &group, member_of(&group, to, r));
 	}
 }
 
-/* The source's route has its own number, the targets' imports that of the source. */
+/* The source's route comes after those to sums, the targets' imports have the number of the source. */
 static void join_multicast(uint32_t rank)
 {
 	struct t3_cmd_group_create group = { 0 };
@@ -180,7 +188,7 @@ static void join_multicast(uint32_t rank)
 			continue;
 		if (!group.kind) {
 			group = make_group(rank, T3_GROUP_MULTICAST, 0);
-			route_to_group(rank, rank, &group, 0);
+			route_to_group(rank, run.ranks, &group, 0);
 		}
 		hear_group(r, &group, rank, segments, ops);
 		name_member(rank, &group, r, rank);
@@ -246,7 +254,7 @@ static uint32_t map_segment(uint32_t rank, const struct t3_layout_segment *s, ui
 		.tile_rows = d->tile_rows,
 		.tile_row_bytes = d->tile_row_bytes,
 		.counter_base = counters,
-		.routes = s->via == T3_VIA_MULTICAST ? 1u << rank : s->targets,
+		.routes = s->via == T3_VIA_MULTICAST ? 1u << run.ranks : s->targets,
 		.target_segment = s->target_segment,
 		.target_row = s->target_row,
 	};

@@ -50,14 +50,37 @@ TEST("a switch combines input and copies results")
 	}
 }
 
-/* Sums in the order of the ranks pass from rank to rank. Only their copies are the switch's. */
-TEST("a switch does not add what has an order")
+/* In the order of the ranks the own part comes from the switch, too. */
+TEST("a switch adds all parts of what has an order")
+{
+	struct t3_plan_desc d = make(T3_ALL_REDUCE, T3_ALGORITHM_SWITCH, 4100);
+	uint32_t i, own = 0, result = 0;
+
+	d.dtype = DRM_T3_F32;
+	d.flags = T3_PLAN_DETERMINISTIC;
+	d.tile_columns = 500;
+	check_plan(&d, 4, NULL);
+	for (i = 0; i < layouts[1].count; i++) {
+		const struct t3_layout_segment *s = &layouts[1].segment[i];
+
+		own += s->via == T3_VIA_REDUCE && s->targets == 1u << 1;
+		result += s->via == T3_VIA_MULTICAST && s->desc.updates == 4 && !s->own_rows;
+	}
+	assert_int_equal(own, 1);
+	assert_int_equal(result, 1);
+	/* A chunk is 1025 elements: 2 tiles of 2000 bytes with 2 updates each, and one of 100. */
+	assert_int_equal(t3_layout_places(&layouts[0], 1), 5);
+	assert_int_equal(t3_layout_places(&layouts[1], 1), 5);
+}
+
+/* Where the switch lacks entries, sums pass from rank to rank. Only their copies are the switch's. */
+TEST("sums that pass from rank to rank are copied by a switch")
 {
 	struct t3_plan_desc d = make(T3_ALL_REDUCE, T3_ALGORITHM_SWITCH, 100);
 	uint32_t i;
 
 	d.dtype = DRM_T3_F32;
-	d.flags = T3_PLAN_DETERMINISTIC;
+	d.flags = T3_PLAN_DETERMINISTIC | T3_PLAN_CHAINED;
 	check_plan(&d, 4, NULL);
 	for (i = 0; i < layouts[1].count; i++)
 		assert_int_equal(layouts[1].segment[i].via, T3_VIA_LINKS);

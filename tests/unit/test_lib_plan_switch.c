@@ -9,6 +9,16 @@ static struct t3_plan_desc all_reduce = {
 	.op = DRM_T3_OP_ADD,
 };
 
+static void stop_plans(void)
+{
+	uint32_t r;
+
+	for (r = 0; r < RANKS; r++) {
+		t3_plan_destroy(plans[r]);
+		plans[r] = NULL;
+	}
+}
+
 static void have_switch(void)
 {
 	uint32_t r;
@@ -94,21 +104,50 @@ TEST("a rank without a part has no group")
 	assert_int_equal(hw[2].joins[1].segment_mask, 1u << (RANKS + 1));
 }
 
-/* Floats in the order of the ranks pass by links; the last rank's results are copied. */
-TEST("sums that have an order are not the switch's")
+static struct t3_plan_desc in_order(void)
 {
 	struct t3_plan_desc desc = all_reduce;
 
-	have_switch();
 	desc.dtype = DRM_T3_F32;
 	desc.flags = T3_PLAN_DETERMINISTIC;
+	desc.algorithm = T3_ALGORITHM_SWITCH;
+	return desc;
+}
+
+/* Rank r is member r of each group, that of its own one, too. */
+TEST("sums that have an order are those of ordered groups")
+{
+	struct t3_plan_desc desc = in_order();
+
+	have_switch();
+	make_plans(&desc);
+	assert_int_equal(hw[1].group[DRM_T3_GROUP_REDUCE].members, 3);
+	assert_int_equal(hw[1].group[DRM_T3_GROUP_REDUCE].flags, DRM_T3_GROUP_ORDERED);
+	assert_int_equal(hw[1].group[DRM_T3_GROUP_REDUCE].places, 1);
+	assert_int_equal(hw[1].member[DRM_T3_GROUP_REDUCE][1].rank_mask, 1u << 1);
+	assert_int_equal(hw[1].member[DRM_T3_GROUP_REDUCE][2].rank_mask, 1u << 2);
+	assert_int_equal(hw[1].import[1][0], SUMMED + 1);
+	assert_int_equal(hw[1].segment[1].kind, DRM_T3_SEGMENT_DMA);
+	assert_int_equal(hw[1].segment[RANKS + 1].updates, 3);
+}
+
+/* Floats then pass by links from rank to rank; the last rank's results are copied. */
+TEST("sums that have an order pass from rank to rank where entries lack")
+{
+	struct t3_plan_desc desc = in_order();
+
+	have_switch();
+	fail_call(1, DRM_IOCTL_T3_GROUP_CREATE, 0, ENOSPC);
+	memset(hw[0].group, 0, sizeof(hw[0].group));
 	make_plans(&desc);
 	assert_int_equal(plans[0]->desc.algorithm, T3_ALGORITHM_SWITCH);
-	assert_int_equal(hw[0].group[DRM_T3_GROUP_REDUCE].members, 0);
-	assert_int_equal(hw[0].group[DRM_T3_GROUP_MULTICAST].members, 0);
-	assert_int_equal(hw[2].group[DRM_T3_GROUP_MULTICAST].members, 2);
+	assert_int_equal(hw[0].group[DRM_T3_GROUP_MULTICAST].members, 2); /* of the first attempt */
 	assert_int_equal(hw[0].import[0][0], IMPORT + 1);
 	assert_int_equal(hw[2].import[0][0], COPIED + 2);
+	/* No caller asks for that by itself. */
+	desc.flags |= T3_PLAN_CHAINED;
+	stop_plans();
+	assert_int_equal(t3_plan_create_all(comms, RANKS, &desc, plans), -EINVAL);
 }
 
 static void works_without(uint32_t rank, unsigned long request, int error)
