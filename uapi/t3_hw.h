@@ -75,6 +75,7 @@
 #define T3_MAX_COPY_BYTES (1u << 30) /* rows * row_bytes of one descriptor */
 #define T3_MAX_DEPTH	  (1u << 20) /* K of a GEMM */
 #define T3_TIMED_PARAMS	  45u	     /* of the timed model */
+#define T3_TIMED_MAX_EXPERTS 512u /* of all ranks of a timed run */
 #define T3_MAX_TILE_BYTES (1u << 20)
 #define T3_MAX_STAGED_ROWS 4096u /* of a tile with staging, not REMOTE: a doorbell does all of it */
 #define T3_MAX_WIDE_BYTES 32768u /* of a tile with accumulators: it is rounded at once */
@@ -769,7 +770,7 @@ struct t3_cmd_fence_set {
 	X(p, WAIT, 4)   /* until fence dst >= src */ \
 	X(p, SIGNAL, 5) /* fence dst = max(fence dst, src) */ \
 	X(p, GEMM, 6)   /* dst = A * B; src: bus address of struct t3_gemm */ \
-	X(p, TIMED, 7)  /* a run of the timed model; src: bus address of struct t3_timed_args */
+	X(p, TIMED, 7)  /* a run of the timed model; src: address of struct t3_timed_args */
 
 enum t3_descriptor_opcode { T3_DESCRIPTOR_OPCODE_LIST(T3_ENUMERATOR, T3_DESC_) };
 
@@ -790,13 +791,13 @@ struct t3_descriptor {
 	uint8_t flags;	  /* T3_DESC_FLAG_* */
 	uint8_t op;	  /* UPDATE: t3_op */
 	uint8_t dtype;	  /* UPDATE: t3_dtype; GEMM: I32 .. BF16 */
-	uint8_t src_kind; /* COPY: t3_location; GEMM, TIMED: HOST */
+	uint8_t src_kind; /* COPY: t3_location; GEMM: HOST; TIMED: MEMORY, HOST */
 	uint8_t dst_kind; /* COPY, FILL: t3_location; GEMM: MEMORY, SPACE; TIMED: HOST */
 	uint16_t mbz;
 	uint32_t rows;	     /* at least 1; rows * row_bytes <= T3_MAX_COPY_BYTES */
 	/*
 	 * at least 1; UPDATE, GEMM: multiple of the element size. SPACE: not checked here, a
-	 * piece that is none faults the space WIDTH
+	 * piece that is none faults the space WIDTH. TIMED: of the counts after the arguments
 	 */
 	uint32_t row_bytes;
 	/* address; FILL: pattern; WAIT, SIGNAL: value; GEMM, TIMED: multiple of 64 */
@@ -844,7 +845,8 @@ struct t3_gemm {
  * A run of the timed model (SPEC.md section 8.1): what a TIMED descriptor points to, read
  * once. `params` are the machine's, by t3_timed_param_id; their ranges and usual values are
  * that section's. What it refuses as a whole, a run that is too large for one, has the detail of
- * `rows`.
+ * `rows`. With experts, ranks * experts counts of 4 bytes follow: the rows that the tokens of each
+ * rank send to each expert, rank by rank. `rows` is their sum.
  */
 struct t3_timed_args {
 	uint32_t program;	/* t3_timed_program */
@@ -857,7 +859,8 @@ struct t3_timed_args {
 	uint64_t chunks;	/* t3_timed_chunks */
 	uint32_t collective;	/* t3_timed_collective */
 	uint32_t nodes;		/* 0 or 1: none; else a divisor of ranks, see NODE_LINK_GBPS */
-	uint64_t mbz;
+	uint32_t experts;	/* of all ranks, at most T3_TIMED_MAX_EXPERTS; 0: no routing */
+	uint32_t way;		/* t3_timed_way; MBZ without experts */
 	uint64_t params[T3_TIMED_PARAMS]; /* of the machine, in the order of section 8.1 */
 };
 
@@ -878,6 +881,12 @@ enum t3_timed_collective {
 	T3_TIMED_COLLECTIVE_ALL_GATHER = 2,     /* each rank computes one chunk, ends with all */
 	T3_TIMED_COLLECTIVE_ALL_TO_ALL = 3,     /* each rank sends one chunk to each other */
 	T3_TIMED_COLLECTIVES = 4,    /* number of them */
+};
+
+/* The GEMM of experts after which rows go back to their tokens' ranks, or before which they come. */
+enum t3_timed_way {
+	T3_TIMED_COMBINE = 0,  /* rows of `columns` elements go back after it */
+	T3_TIMED_DISPATCH = 1, /* rows of `depth` elements come before it */
 };
 
 enum t3_timed_program {

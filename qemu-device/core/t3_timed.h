@@ -157,8 +157,6 @@ struct t3_timed_trace {
  * which rows come, of `depth` elements each; combine is the one after which rows of `columns`
  * elements go back to their tokens' ranks. The workload's rows are those of all ranks.
  */
-enum t3_timed_way { T3_TIMED_COMBINE, T3_TIMED_DISPATCH };
-
 struct t3_timed_routing {
 	enum t3_timed_way way;
 	uint64_t experts;     /* of all ranks, as many on each */
@@ -180,8 +178,9 @@ struct t3_timed_setup {
 	bool mirrored; /* one device is its own neighbour; the result equals that of all ranks */
 	struct t3_timed_trace trace;	/* span is NULL: no timeline */
 	struct t3_timed_recall *recall; /* or NULL; it lives longer than the run */
-	/* Of rows that are not as many everywhere, or NULL; it lives longer than the run. */
+	/* Of rows that are not as many everywhere, or NULL. t3_timed_new() reads its counts. */
 	const struct t3_timed_routing *routing;
+	bool guest; /* a guest chose the routing: the limits of memory are those of other runs */
 };
 
 /* Is there a type of so many bytes that the model computes with? 1, 2, 4 or 8. */

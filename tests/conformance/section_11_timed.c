@@ -2,23 +2,13 @@
 /* SPEC.md 11.8: timed runs, mirrored and of all ranks; ranks that leave one; refused ones. */
 #include "conf.h"
 #include "queue.h"
+#include "timed.h"
 
 CONF_SECTION("11.8", "timed runs");
 
 #define RESULT_AT 1024u /* of the page with the arguments */
 
 /* clang-format off */
-/* The machine of section 8.1, in the order of its table. */
-static const uint64_t machine[T3_TIMED_PARAMS] = {
-	80, 1400, 1024, 90, 1, 90, 0, 128, 128, 32, 8,	  /* compute */
-	16384, 16, 2867, 150, 4096,			  /* cache, request */
-	1024, 200, 32, 64, 64, 15, 64, 11, 200,		  /* memory */
-	5, 10, 30, 50, 25, 10, 2000,			  /* arbiter */
-	150, 500, 256, 8, 512, 16,			  /* link, DMA, collectives */
-	256, 4, 76,					  /* tracker */
-	80, 45, 25, 2000,				  /* collectives, nodes */
-};
-
 #define ALL_REDUCE T3_TIMED_COLLECTIVE_ALL_REDUCE
 #define REDUCE_SCATTER T3_TIMED_COLLECTIVE_REDUCE_SCATTER
 #define ALL_GATHER T3_TIMED_COLLECTIVE_ALL_GATHER
@@ -102,8 +92,10 @@ static const struct {
 	{"nodes-3", FIELD(nodes), 3, AT(nodes)},
 	{"nodes-8", FIELD(nodes), 8, AT(nodes)},
 	{"nodes-max", FIELD(nodes), 0xffffffff, AT(nodes)},
-	{"mbz", FIELD(mbz), 1, AT(mbz)},
-	{"mbz-high", FIELD(mbz), 1ull << 63, AT(mbz)},
+	{"experts-4", FIELD(experts), 4, AT(experts)}, /* without counts */
+	{"experts-max", FIELD(experts), 0xffffffff, AT(experts)},
+	{"way-1", FIELD(way), T3_TIMED_DISPATCH, AT(way)},
+	{"way-max", FIELD(way), 0xffffffff, AT(way)},
 	{"no-units", FIELD(params[0]), 0, AT(params[0])},
 	{"no-record", FIELD(params[40]), 0, AT(params[40])},
 	{"no-latency", FIELD(params[44]), 0, AT(params[44])},
@@ -161,7 +153,7 @@ static void prepare(struct conf *c, struct conf_device *d, struct timed *x, uint
 	x->args->columns = 512;
 	x->args->depth = 256;
 	for (unsigned i = 0; i < T3_TIMED_PARAMS; i++)
-		x->args->params[i] = machine[i];
+		x->args->params[i] = timed_machine[i];
 	x->d = (struct t3_descriptor){ .opcode = T3_DESC_TIMED,
 				       .src_kind = T3_LOC_HOST,
 				       .dst_kind = T3_LOC_HOST,
@@ -401,7 +393,7 @@ TEST("different arguments make different gangs", .devices = 2)
 		queue_check(c, &x[i].q, T3_QUEUE_READY, 0, T3_DESC_OK);
 	queue_command(c, &x[ranks - 1].q, T3_CMD_QUEUE_ABORT);
 	queue_expect(c, &x[ranks - 1].q, 0, T3_DESC_ABORTED, 0);
-	x[ranks - 1].args->params[40] = machine[40];
+	x[ranks - 1].args->params[40] = timed_machine[40];
 	start(&x[ranks - 1]);
 	for (unsigned i = 0; i < ranks; i++)
 		finish(c, &x[i], i == ranks - 1);
@@ -492,8 +484,8 @@ TEST("programs lack the collectives of the table", .rows = ARRAY_SIZE(without),
 		     sizeof(struct t3_descriptor) + offsetof(struct t3_timed_args, collective));
 }
 
-/* Fields of the descriptor. The operands must be host memory at multiples of 64. */
-TEST("each wrong field of the descriptor is refused", .rows = 5)
+/* Fields of the descriptor. Operands are at multiples of 64, the result in host memory. */
+TEST("each wrong field of the descriptor is refused", .rows = 7)
 {
 	struct t3_descriptor d;
 	struct timed x;
@@ -502,15 +494,17 @@ TEST("each wrong field of the descriptor is refused", .rows = 5)
 	x.args->flags = T3_TIMED_MIRRORED;
 	d = x.d;
 	if (row == 0)
-		d.src_kind = T3_LOC_MEMORY;
+		d.src_kind = T3_LOC_SPACE;
 	else if (row == 1)
 		d.dst_kind = T3_LOC_MEMORY;
 	else if (row == 2)
 		d.src += 8;
 	else if (row == 3)
 		d.dst += 32;
-	else
+	else if (row == 4)
 		d.rows = 1;
+	else
+		d.row_bytes = row == 5 ? 2 : 4 * T3_MAX_RANKS * T3_TIMED_MAX_EXPERTS + 4;
 	queue_push(&x.q, &d);
 	queue_submit(&x.q);
 	queue_expect(c, &x.q, 0, T3_DESC_BAD_DESCRIPTOR,
@@ -520,6 +514,8 @@ TEST("each wrong field of the descriptor is refused", .rows = 5)
 			     offsetof(struct t3_descriptor, src),
 			     offsetof(struct t3_descriptor, dst),
 			     offsetof(struct t3_descriptor, rows),
+			     offsetof(struct t3_descriptor, row_bytes),
+			     offsetof(struct t3_descriptor, row_bytes),
 		     })[row]);
 }
 

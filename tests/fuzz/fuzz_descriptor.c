@@ -122,10 +122,42 @@ static void set_gemm(struct run *run, struct t3_descriptor *desc)
 	desc->src = HOST_DATA + place;
 }
 
+#define COUNTS	       36u /* of 3 ranks and 12 experts */
+#define COUNTED_MEMORY 0x3000u
+
+/* Arguments with the counts that follow them. */
+struct counted {
+	struct t3_timed_args args;
+	uint32_t counts[COUNTS];
+};
+
+/* An expert layer of few rows, in host memory or in that of the device. */
+static void set_experts(struct run *run, struct counted *timed, struct t3_descriptor *desc)
+{
+	static const uint32_t programs[] = { T3_TIMED_SEQUENTIAL, T3_TIMED_T3, T3_TIMED_T3_MCA,
+					     T3_TIMED_ALONE };
+	uint32_t how = stream_u8(run->in), i;
+
+	timed->args.program = programs[how & 3];
+	timed->args.nodes = 0;
+	timed->args.experts = timed->args.ranks * (1 + (how >> 2 & 3));
+	timed->args.way = how >> 4 & 1;
+	timed->args.rows = 0;
+	for (i = 0; i < timed->args.ranks * timed->args.experts; i++) {
+		timed->counts[i] = how & 0x80 ? 3 : (how + 5 * i) % 7; /* 3: ranks are alike */
+		timed->args.rows += timed->counts[i];
+	}
+	desc->row_bytes = i * (uint32_t)sizeof(timed->counts[0]);
+	if (how & 0x20)
+		desc->src_kind = T3_LOC_MEMORY;
+}
+
 /* A small machine and shape. A patch that makes it large but valid is made small again. */
 static void set_timed(struct run *run, struct t3_descriptor *desc)
 {
 	uint32_t how = stream_u8(run->in), place = 0x8000u + run->queue * 0x400u, i;
+	bool experts = (how >> 3) % T3_TIMED_COLLECTIVES == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+	struct counted timed = { 0 };
 	struct t3_timed_args args = {
 		.program = how % T3_TIMED_PROGRAMS,
 		.flags = how & 0x80 ? T3_TIMED_MIRRORED : 0,
@@ -146,14 +178,22 @@ static void set_timed(struct run *run, struct t3_descriptor *desc)
 			args.params[i] = 16;
 	args.params[T3_TIMED_PARAM_COLLECTIVE_UNITS] = 8;
 	args.params[T3_TIMED_PARAM_CACHE_KIB] = 64;
-	if (how & 0x20)
-		stream_patch(run->in, &args, sizeof(args));
-	args.rows = args.rows < BIG ? args.rows % 512 : args.rows;
-	args.columns = args.columns < BIG ? args.columns % 512 : args.columns;
-	args.depth = args.depth < BIG ? args.depth % 512 : args.depth;
-	memcpy(run->d->data + place, &args, sizeof(args));
 	desc->src_kind = desc->dst_kind = T3_LOC_HOST;
+	timed.args = args;
+	if (experts)
+		set_experts(run, &timed, desc);
+	if (how & 0x20)
+		stream_patch(run->in, &timed, experts ? sizeof(timed) : sizeof(args));
+	args = timed.args;
+	timed.args.rows = args.rows < BIG ? args.rows % 512 : args.rows;
+	timed.args.columns = args.columns < BIG ? args.columns % 512 : args.columns;
+	timed.args.depth = args.depth < BIG ? args.depth % 512 : args.depth;
 	desc->src = HOST_DATA + place;
+	memcpy(run->d->data + place, &timed, sizeof(timed));
+	if (desc->src_kind == T3_LOC_MEMORY) {
+		desc->src = COUNTED_MEMORY;
+		memcpy(run->d->memory + COUNTED_MEMORY, &timed, sizeof(timed));
+	}
 	desc->dst = HOST_DATA + 0xa000u + run->queue * 0x400u;
 }
 

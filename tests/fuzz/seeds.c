@@ -413,10 +413,22 @@ static void descriptors(void)
 	}
 	for (kinds = 0; kinds < 32; kinds += 3) { /* with the other collectives, and without */
 		PUT(SHAPE_USUAL, OP_DESC_CREATE, 0, 0, OP_DESC_BUILD, 0x80);
-		for (opcode = kinds; opcode < kinds + 3; opcode++)
-			PUT(OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)(opcode | 0x80),
-			    OP_DESC_EVENTS, 0x90, OP_DESC_COMMAND, 1, 0);
+		for (opcode = kinds; opcode < kinds + 3; opcode++) {
+			PUT(OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)(opcode | 0x80));
+			if (opcode >> 3 == T3_TIMED_COLLECTIVE_ALL_TO_ALL)
+				PUT(0x85); /* of experts */
+			PUT(OP_DESC_EVENTS, 0x90, OP_DESC_COMMAND, 1, 0);
+		}
 		save_numbered("fuzz_descriptor", "timed-collectives", kinds / 3);
+	}
+	for (kinds = 0; kinds < 256;
+	     kinds += 16) { /* experts in both ways, host and device memory */
+		PUT(SHAPE_USUAL, OP_DESC_CREATE, 0, 0, OP_DESC_BUILD, 0x80);
+		for (opcode = kinds; opcode < kinds + 3; opcode++)
+			PUT(OP_DESC_PUT, T3_DESC_TIMED | 8, 0x98, (uint8_t)(opcode + kinds / 4),
+			    OP_DESC_EVENTS, 0x90);
+		PUT(OP_DESC_COMMAND, 1, 0);
+		save_numbered("fuzz_descriptor", "timed-experts", kinds / 16);
 	}
 	PUT(SHAPE_TRACKER_4, OP_DESC_CREATE, 0, 0, OP_DESC_CREATE | 1 << 6, 3, 0, OP_DESC_EVENTS,
 	    0);

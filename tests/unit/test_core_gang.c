@@ -27,6 +27,7 @@ static const struct {
 	{ D(dst_kind), T3_LOC_SPACE, AT(d.dst_kind) },
 	{ D(mbz), 1, AT(d.mbz) },
 	{ D(row_bytes), 1, AT(d.row_bytes) },
+	{ D(row_bytes), 65540, AT(d.row_bytes) },
 	{ D(src), 32, AT(d.src) },
 	{ D(dst), 32, AT(d.dst) },
 	{ D(src_pitch), 1, AT(d.src_pitch) },
@@ -43,7 +44,8 @@ static const struct {
 	{ A(collective), T3_TIMED_COLLECTIVE_ALL_TO_ALL, AT(args.collective) }, /* on a ring */
 	{ A(nodes), 2, AT(args.nodes) },					/* of 3 ranks */
 	{ A(nodes), 6, AT(args.nodes) },
-	{ A(mbz), 1, AT(args.mbz) },
+	{ A(experts), 3, AT(args.experts) }, /* no counts follow */
+	{ A(way), T3_TIMED_DISPATCH, AT(args.way) },
 	{ A(params[44]), HOST_NONE64, AT(args.params) + 44 * 8 },
 	{ A(rows), 1ull << 63, AT(args.rows) },
 	{ A(depth), 1ull << 24, AT(args.rows) }, /* too large a run */

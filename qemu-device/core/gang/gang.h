@@ -31,10 +31,24 @@ static inline struct t3_gang *t3_gang_of(const struct t3_fabric *fabric)
 	return &t3_container_of(fabric, struct t3_gang_fabric, fabric)->gang;
 }
 
+/* Counts of a routing, rank by rank. Queues whose counts are equal share them. */
+struct t3_gang_table {
+	uint32_t users;
+	uint32_t bytes;
+	uint64_t digest;
+	uint32_t counts[];
+};
+
+/* The arguments of a queue's timed run. */
+struct t3_gang_request {
+	struct t3_timed_args args;
+	struct t3_gang_table *table; /* NULL: no routing */
+};
+
 /* A device with the timed runs of its queues. */
 struct t3_gangs {
 	struct t3_queues queues;
-	struct t3_timed_args *timed;	      /* T3_MAX_QUEUES; used in phases GANG and TIMED */
+	struct t3_gang_request *request;      /* T3_MAX_QUEUES; used in phases GANG and TIMED */
 	uint64_t gang_served[T3_MAX_CLIENTS]; /* ticket of the client's last timed run */
 };
 
@@ -71,8 +85,18 @@ void t3_gang_drop_run(struct t3_fabric *fabric);
 void t3_gang_clear(struct t3_fabric *fabric);
 const char *t3_gang_check(const struct t3_fabric *fabric);
 
+/* gang_table.c */
+/* Counts of so many bytes, to be filled. NULL: no memory. */
+struct t3_gang_table *t3_gang_table_new(uint32_t bytes);
+/* The queue has this table, or an equal one, instead of that before. NULL: no routing. */
+void t3_gang_table_give(struct t3_queue *q, struct t3_gang_table *table);
+void t3_gang_table_drop(struct t3_queue *q);
+
 /* gang_args.c: the arguments of a TIMED descriptor */
+struct t3_gang_request *t3_gang_request(const struct t3_queue *q);
 struct t3_timed_args *t3_gang_args(const struct t3_queue *q);
+/* Are arguments and counts of two queues equal, byte for byte? */
+bool t3_gang_alike(const struct t3_queue *a, const struct t3_queue *b);
 uint32_t t3_gang_begin(struct t3_queue *q, uint64_t *detail); /* t3_descriptor_status */
 struct t3_timed *t3_gang_new(const struct t3_queue *q);
 const char *t3_gang_check_queue(const struct t3_queue *q);

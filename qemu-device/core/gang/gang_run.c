@@ -36,16 +36,16 @@ static bool live(const struct t3_queue *q)
 	return q->state == T3_QUEUE_READY && q->head != q->tail;
 }
 
-static bool joins(const struct t3_queue *q, uint32_t phase, const struct t3_timed_args *like)
+static bool joins(const struct t3_queue *q, uint32_t phase, const struct t3_queue *like)
 {
-	if (q->phase != phase || (like && memcmp(t3_gang_args(q), like, sizeof(*like)) != 0))
+	if (q->phase != phase || (like && !t3_gang_alike(q, like)))
 		return false;
 	return phase == T3_PHASE_TIMED || (live(q) && !q->hung);
 }
 
-/* The rank's queue with this phase, and these arguments, that has waited longest. */
+/* The rank's queue with this phase, and the arguments of `like`, that has waited longest. */
 static struct t3_queue *find(const struct t3_fabric *fabric, uint32_t rank, uint32_t phase,
-			     const struct t3_timed_args *like)
+			     const struct t3_queue *like)
 {
 	struct t3_queue *oldest = NULL, *q;
 	struct t3_dev *dev = fabric->dev[rank];
@@ -71,7 +71,7 @@ static uint64_t whole_since(const struct t3_fabric *fabric, const struct t3_queu
 	uint32_t rank;
 
 	for (rank = 0; !mirrored(q) && rank < fabric->config.ranks; rank++) {
-		const struct t3_queue *other = find(fabric, rank, T3_PHASE_GANG, t3_gang_args(q));
+		const struct t3_queue *other = find(fabric, rank, T3_PHASE_GANG, q);
 
 		if (!other && is_here(fabric, rank))
 			return NOT_WHOLE;
@@ -135,6 +135,7 @@ static void complete(struct t3_queue *q, uint32_t status, uint64_t detail)
 		q->phase = T3_PHASE_GANG;
 		return;
 	}
+	t3_gang_table_drop(q);
 	t3_ring_complete(q, status, detail);
 	t3_engine_wake(q->dev);
 }
@@ -177,15 +178,13 @@ static void take_part(struct t3_queue *q)
 
 static void start(struct t3_fabric *fabric, struct t3_queue *q)
 {
-	struct t3_timed_args args = *t3_gang_args(q);
 	uint32_t rank;
 
 	t3_gang_of(fabric)->tickets++;
 	take_part(q);
-	for (rank = q->dev->rank + 1; !(args.flags & T3_TIMED_MIRRORED) && rank < args.ranks;
-	     rank++)
+	for (rank = q->dev->rank + 1; !mirrored(q) && rank < t3_gang_args(q)->ranks; rank++)
 		if (is_here(fabric, rank))
-			take_part(find(fabric, rank, T3_PHASE_GANG, &args));
+			take_part(find(fabric, rank, T3_PHASE_GANG, q));
 	set_running(fabric, true);
 	t3_gang_of(fabric)->host_paced = false;
 	t3_gang_of(fabric)->start = fabric->clock.now;
@@ -334,18 +333,28 @@ bool t3_gangs_init(struct t3_dev *dev)
 {
 	struct t3_gangs *gangs = t3_gangs(dev);
 
-	gangs->timed = calloc(T3_MAX_QUEUES, sizeof(gangs->timed[0]));
-	return t3_queues_init(dev, &queue_ops) && gangs->timed;
+	gangs->request = calloc(T3_MAX_QUEUES, sizeof(gangs->request[0]));
+	return t3_queues_init(dev, &queue_ops) && gangs->request;
+}
+
+static void drop_tables(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; t3_gangs(dev)->request && i < T3_MAX_QUEUES; i++)
+		t3_gang_table_drop(&t3_queues(dev)->queue[i]);
 }
 
 void t3_gangs_fini(struct t3_dev *dev)
 {
-	free(t3_gangs(dev)->timed);
+	drop_tables(dev);
+	free(t3_gangs(dev)->request);
 	t3_queues_fini(dev);
 }
 
 void t3_gangs_clear(struct t3_dev *dev)
 {
+	drop_tables(dev);
 	memset(t3_gangs(dev)->gang_served, 0, sizeof(t3_gangs(dev)->gang_served));
 }
 
@@ -374,14 +383,14 @@ void t3_gang_clear(struct t3_fabric *fabric)
 
 /* The number of a rank's queues in the run. A queue with other arguments counts as MANY. */
 static uint32_t members_of(const struct t3_fabric *fabric, uint32_t rank,
-			   const struct t3_timed_args *args)
+			   const struct t3_queue *like)
 {
 	const struct t3_dev *dev = fabric->dev[rank];
 	uint32_t i, count = 0;
 
 	for (i = 0; dev && i < T3_MAX_QUEUES; i++)
 		if (joins(&t3_queues(dev)->queue[i], T3_PHASE_TIMED, NULL))
-			count += joins(&t3_queues(dev)->queue[i], T3_PHASE_TIMED, args) ? 1 : MANY;
+			count += joins(&t3_queues(dev)->queue[i], T3_PHASE_TIMED, like) ? 1 : MANY;
 	return count;
 }
 
@@ -394,7 +403,7 @@ static bool members_fit(const struct t3_fabric *fabric)
 	if (!q)
 		return t3_gang_of(fabric)->left;
 	for (rank = 0; rank < fabric->config.ranks; rank++) {
-		count = members_of(fabric, rank, t3_gang_args(q));
+		count = members_of(fabric, rank, q);
 		if (count > 1 || (mirrored(q) && count && rank != q->dev->rank) ||
 		    (!mirrored(q) && !count && is_here(fabric, rank) && !t3_gang_of(fabric)->left))
 			return false;

@@ -11,6 +11,7 @@
 #define LEGAL	       T3_NONE32
 
 #define STRUCT_ALIGN 64u
+#define MAX_COUNTS   (T3_MAX_RANKS * T3_TIMED_MAX_EXPERTS * (uint32_t)sizeof(uint32_t))
 
 /* ------------------------------------------------------------------- table */
 
@@ -21,6 +22,7 @@ enum use {
 	FENCE,	   /* the number of a fence */
 	ROWS,	   /* address of `rows` rows of `row_bytes` bytes */
 	STRUCTURE, /* address of one structure, a multiple of STRUCT_ALIGN */
+	COUNTED,   /* the same, and `row_bytes` bytes of counts after it */
 };
 
 #define MEMORY (1u << T3_LOC_MEMORY) /* also where the kind is MBZ */
@@ -30,7 +32,7 @@ enum use {
 struct operand {
 	enum use use;
 	uint32_t kinds; /* bit mask of the kinds that are allowed */
-	uint32_t bytes; /* of the STRUCTURE */
+	uint32_t bytes; /* of the structure */
 };
 
 struct form {
@@ -49,7 +51,7 @@ static const struct form forms[] = {
 	[T3_DESC_SIGNAL] = { 1, 1, { VALUE, MEMORY, 0 }, { FENCE, MEMORY, 0 } },
 	[T3_DESC_GEMM] = { 1, T3_DTYPE_U8, { STRUCTURE, HOST, sizeof(struct t3_gemm) },
 			   { ROWS, MEMORY | SPACE, 0 } },
-	[T3_DESC_TIMED] = { 1, 1, { STRUCTURE, HOST, sizeof(struct t3_timed_args) },
+	[T3_DESC_TIMED] = { 1, 1, { COUNTED, MEMORY | HOST, sizeof(struct t3_timed_args) },
 			    { STRUCTURE, HOST, sizeof(struct t3_timed_result) } },
 };
 /* clang-format on */
@@ -64,7 +66,7 @@ static bool bad_kind(const struct operand *operand, uint32_t kind)
 static bool bad_value(const struct operand *operand, uint64_t value)
 {
 	return (operand->use == UNUSED && value) ||
-	       (operand->use == STRUCTURE && value % STRUCT_ALIGN);
+	       (operand->use >= STRUCTURE && value % STRUCT_ALIGN);
 }
 
 /* A pitch is MBZ where there are no further rows. */
@@ -73,12 +75,17 @@ static bool bad_pitch(uint64_t pitch, uint32_t rows, uint64_t row_bytes)
 	return rows > 1 ? pitch < row_bytes : pitch != 0;
 }
 
+static bool bad_counts(uint32_t bytes, const struct operand *src)
+{
+	return src->use == COUNTED ? bytes > MAX_COUNTS || bytes % sizeof(uint32_t) : bytes;
+}
+
 static uint32_t bad_size(const struct t3_descriptor *d, const struct form *form)
 {
 	if (form->dst.use != ROWS) {
 		if (d->rows)
 			return AT(rows);
-		return d->row_bytes ? AT(row_bytes) : LEGAL;
+		return bad_counts(d->row_bytes, &form->src) ? AT(row_bytes) : LEGAL;
 	}
 	if (!d->rows || (uint64_t)d->rows * d->row_bytes > T3_MAX_COPY_BYTES)
 		return AT(rows);
@@ -151,6 +158,8 @@ static bool in_range(const struct t3_dev *dev, const struct t3_descriptor *d,
 		return rows_fit(value, pitch, d->rows, d->row_bytes, last);
 	case STRUCTURE:
 		return rows_fit(value, 0, 1, operand->bytes, last);
+	case COUNTED:
+		return rows_fit(value, 0, 1, operand->bytes + d->row_bytes, last);
 	default:
 		return true;
 	}

@@ -23,6 +23,29 @@ static bool timed(const struct t3_queue *q)
 	return q->phase == T3_PHASE_GANG || q->phase == T3_PHASE_TIMED;
 }
 
+/* The counts after the arguments, if the descriptor has any. Other states are as they were. */
+static void visit_table(struct t3_stream *s, struct t3_queue *q)
+{
+	struct t3_gang_table *table = t3_gang_request(q)->table;
+	uint64_t detail;
+
+	if (!s->loading) {
+		if (table)
+			t3_stream_bytes(s, table->counts, table->bytes);
+		return;
+	}
+	t3_gang_table_drop(q);
+	if (!q->desc.row_bytes ||
+	    !t3_stream_rule(s, t3_descriptor_check(q->dev, &q->desc, &detail) == T3_DESC_OK,
+			    "a bad descriptor is being executed"))
+		return;
+	table = t3_gang_table_new(q->desc.row_bytes);
+	if (!t3_stream_rule(s, table, "there is no memory for the counts of a timed run"))
+		return;
+	t3_stream_bytes(s, table->counts, table->bytes);
+	t3_gang_table_give(q, table);
+}
+
 static void visit_work(struct t3_stream *s, struct t3_queue *q)
 {
 	uint32_t state = q->state;
@@ -47,6 +70,7 @@ static void visit_work(struct t3_stream *s, struct t3_queue *q)
 	if (timed(q)) {
 		t3_stream_u64(s, &q->ticket);
 		t3_stream_bytes(s, t3_gang_args(q), sizeof(struct t3_timed_args));
+		visit_table(s, q);
 	}
 }
 

@@ -20,10 +20,7 @@
 #define MAX_EXPERTS 65536u
 #define MAX_PS	    ((uint64_t)1 << 51) /* half an hour */
 
-/*
- * Only runs of this process have a routing, and none of a guest: 3 GiB of memory at most, for 256
- * devices.
- */
+/* With a routing that no guest has chosen: 3 GiB of memory at most, for 256 devices. */
 #define MAX_ROUTED	  ((uint64_t)1 << 26) /* pieces, or messages of a run */
 #define MAX_ROUTED_LINES  ((uint64_t)1 << 21)
 #define MAX_ROUTED_FLIGHT ((uint64_t)1 << 25)
@@ -159,6 +156,12 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
 	return (a + b - 1) / b;
 }
 
+/* The limit of a run with a routing, unless a guest chose that one. */
+static uint64_t limit_of(const struct t3_timed_setup *setup, uint64_t usual, uint64_t routed)
+{
+	return setup->routing && !setup->guest ? routed : usual;
+}
+
 /* ------------------------------------------------------------- expert layers */
 
 /* Sizes of an expert layer, of all ranks. */
@@ -199,7 +202,7 @@ static bool check_layer(const struct t3_timed_setup *setup, const struct complai
 	uint64_t parts = ceil_div(p->tile_rows * step_bytes, p->request_bytes) +
 			 ceil_div(p->tile_columns * step_bytes, p->request_bytes);
 	uint64_t row = setup->routing->way == T3_TIMED_DISPATCH ? w->depth : w->columns;
-	uint64_t pieces, messages;
+	uint64_t most = limit_of(setup, MAX_PIECES, MAX_ROUTED), pieces, messages;
 
 	if (layer.rows != w->rows)
 		return refuse(why, "rows is %" PRIu64 ", and the routing has %" PRIu64, w->rows,
@@ -213,11 +216,11 @@ static bool check_layer(const struct t3_timed_setup *setup, const struct complai
 		 ceil_div(p->tile_rows, p->request_bytes / (p->tile_columns * w->element_bytes));
 	messages = (layer.pairs + layer.tile_rows) * columns +
 		   layer.rows * row * w->element_bytes / p->request_bytes;
-	if (layer.tile_rows * columns > MAX_ROUTED || pieces + messages > MAX_ROUTED)
+	if (layer.tile_rows * columns > most || pieces + messages > most)
 		return refuse(why,
 			      "the routing has too many rows, %" PRIu64 ": %" PRIu64
 			      " pieces and messages, and at most %" PRIu64,
-			      layer.rows * ranks, pieces + messages, MAX_ROUTED);
+			      layer.rows * ranks, pieces + messages, most);
 	if (steps * parts > MAX_BLOCKS ||
 	    layer.tile_rows + experts * columns > MAX_BLOCKS / (steps * parts))
 		return refuse(why, "depth is too large: over %" PRIu64 " blocks of A and B",
@@ -289,7 +292,7 @@ static bool check_burst(const struct t3_timed_setup *setup, const struct extent 
 {
 	const struct t3_timed_params *p = &setup->params;
 	uint64_t first = timed_slots(setup, e->computed) * (e->a_parts + e->b_parts) * e->devices;
-	uint64_t window = p->link_queue_kib, copy = timed_copy_kib(setup);
+	uint64_t window = p->link_queue_kib, copy = timed_copy_kib(setup), most = MAX_WINDOW;
 
 	if (e->a_parts > MAX_PARTS || e->b_parts > MAX_PARTS)
 		return refuse(why,
@@ -303,11 +306,14 @@ static bool check_burst(const struct t3_timed_setup *setup, const struct extent 
 			      MAX_FIRST);
 	window = window > copy ? window : copy;
 	window = window > p->dma_read_ahead_kib ? window : p->dma_read_ahead_kib;
-	if (window * 1024 / p->request_bytes > MAX_WINDOW)
+	/* An all-to-all of routed rows begins on all devices in one event. */
+	if (setup->routing && setup->guest)
+		most = MAX_FIRST / e->devices;
+	if (window * 1024 / p->request_bytes > most)
 		return refuse(why,
 			      "link_queue_kib, dma_read_ahead_kib or copy_unit_kib of all "
-			      "collective_units is over %u requests of request_bytes",
-			      MAX_WINDOW);
+			      "collective_units is over %" PRIu64 " requests of request_bytes",
+			      most);
 	return true;
 }
 
@@ -318,9 +324,9 @@ static bool check_memory(const struct t3_timed_setup *setup, const struct extent
 	uint64_t parts = e->a_parts > e->b_parts ? e->a_parts : e->b_parts;
 	uint64_t peers = timed_peers(setup);
 	uint64_t pieces = e->tiles * e->tile_pieces;
-	uint64_t most = setup->routing ? MAX_ROUTED : MAX_PIECES;
-	uint64_t lines = setup->routing ? MAX_ROUTED_LINES : MAX_LINES;
-	uint64_t flight = setup->routing ? MAX_ROUTED_FLIGHT : MAX_FLIGHT;
+	uint64_t most = limit_of(setup, MAX_PIECES, MAX_ROUTED);
+	uint64_t lines = limit_of(setup, MAX_LINES, MAX_ROUTED_LINES);
+	uint64_t flight = limit_of(setup, MAX_FLIGHT, MAX_ROUTED_FLIGHT);
 
 	if (e->tiles > most || pieces * e->outputs > most)
 		return refuse(why, "rows x columns is too large: over %" PRIu64 " tracked pieces",

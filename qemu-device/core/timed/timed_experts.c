@@ -95,11 +95,17 @@ void timed_experts_free(struct timed_shape *shape)
 
 void timed_experts_tile(const struct timed_shape *shape, uint32_t tile, struct timed_place *place)
 {
-	const struct timed_expert *e = shape->expert;
-	uint32_t row, column;
+	uint32_t low = 0, high = shape->experts, middle, row, column;
+	const struct timed_expert *e;
 
-	while (tile >= e->first_tile + e->tiles)
-		e++;
+	while (high - low > 1) {
+		middle = low + (high - low) / 2;
+		if (shape->expert[middle].first_tile <= tile)
+			low = middle;
+		else
+			high = middle;
+	}
+	e = &shape->expert[low];
 	timed_shape_raster(shape, e->grid_rows, tile - e->first_tile, &row, &column);
 	place->row = e->first_row + row;
 	place->column = (uint32_t)(e - shape->expert) * shape->grid_columns + column;

@@ -670,6 +670,7 @@ struct timed_cost {
 
 struct t3_timed {
 	struct t3_timed_setup setup;
+	struct t3_timed_routing routing;	      /* the setup's; its counts may be gone */
 	struct timed_cost cost[TIMED_MOST_BYTES + 1]; /* [bytes], see timed_cost() */
 	const struct timed_ops *ops;
 	struct timed_shape shape;

@@ -124,6 +124,10 @@ struct t3_timed *t3_timed_new(const struct t3_timed_setup *setup)
 	if (!sim)
 		return NULL;
 	sim->setup = *setup;
+	if (setup->routing) {
+		sim->routing = *setup->routing;
+		sim->setup.routing = &sim->routing;
+	}
 	sim->ops = &timed_device_ops;
 	sim->pause_tile = TIMED_NONE;
 	sim->ahead = timed_ahead_ns(setup) * TIMED_NS;

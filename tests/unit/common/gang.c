@@ -19,6 +19,14 @@ struct run run_of(const struct t3_timed_setup *setup)
 	run.args.collective = setup->workload.collective;
 	run.args.nodes = (uint32_t)setup->workload.nodes;
 	memcpy(run.args.params, &setup->params, sizeof(run.args.params));
+	if (setup->routing) {
+		run.args.experts = (uint32_t)setup->routing->experts;
+		run.args.way = setup->routing->way;
+		run.d.row_bytes =
+			run.args.ranks * run.args.experts * (uint32_t)sizeof(run.counts[0]);
+		assert_true(run.d.row_bytes <= sizeof(run.counts));
+		memcpy(run.counts, setup->routing->rows, run.d.row_bytes);
+	}
 	return run;
 }
 
@@ -37,7 +45,8 @@ uint32_t run_submit(struct queue *q, const struct run *run)
 
 	d.src += HOST_DATA + GANG_ARGS + q->id * GANG_STRIDE;
 	d.dst += HOST_DATA + GANG_RESULTS + q->id * GANG_STRIDE;
-	memcpy(q->d->data + GANG_ARGS + q->id * GANG_STRIDE, &run->args, sizeof(run->args));
+	memcpy(q->d->data + GANG_ARGS + q->id * GANG_STRIDE, &run->args,
+	       sizeof(run->args) + sizeof(run->counts));
 	memset(q->d->data + GANG_RESULTS + q->id * GANG_STRIDE, 0xee,
 	       sizeof(struct t3_timed_result));
 	return queue_submit(q, &d);

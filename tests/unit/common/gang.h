@@ -10,12 +10,14 @@
 #define GANG_ARGS    (QUEUE_BUS + 0x80000u) /* in HOST_DATA: GANG_STRIDE for each queue */
 #define GANG_RESULTS (QUEUE_BUS + 0xa0000u)
 #define GANG_STRIDE  0x400u
+#define RUN_COUNTS   128u
 /* clang-format on */
 
 /* The details have this layout: the arguments follow the descriptor. */
 struct run {
 	struct t3_descriptor d; /* src and dst: offsets from the queue's places */
 	struct t3_timed_args args;
+	uint32_t counts[RUN_COUNTS]; /* d.row_bytes of them follow the arguments */
 };
 
 struct run run_of(const struct t3_timed_setup *setup);
