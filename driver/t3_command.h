@@ -16,8 +16,8 @@ struct t3_operand {
 /* A user's command, decoded and checked. */
 struct t3_command {
 	u32 type; /* enum drm_t3_command_type */
-	u32 rows; /* of dst, as row_bytes; TIMED: both are 0 */
-	u32 row_bytes;
+	u32 rows; /* of dst, as row_bytes; TIMED: 0 */
+	u32 row_bytes; /* TIMED: of the counts after the arguments */
 	u32 op;		       /* UPDATE */
 	u32 dtype;	       /* UPDATE, GEMM */
 	u64 pattern;	       /* FILL */

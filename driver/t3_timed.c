@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TIMED commands: one descriptor. The arguments of the run stay in the user's buffer. The device
- * reads and checks them when it runs: no value in them makes it touch anything but the two structs
- * whose places are checked here.
+ * TIMED commands: one descriptor. The arguments of the run, and the counts of a routing after them,
+ * stay in the user's buffer. The device reads and checks them when it runs: no value in them makes
+ * it touch anything but the bytes whose places are checked here.
  */
 #include "t3_bo.h"
 #include "t3_command.h"
@@ -11,30 +11,52 @@
 
 #define T3_TIMED_ALIGN 64
 
+static_assert(DRM_T3_TIMED_COUNTS_MAX == T3_MAX_RANKS * T3_TIMED_MAX_EXPERTS);
+
 static const struct t3_rule t3_timed_rules[] = {
 	T3_ZERO(drm_t3_timed, head.flags),
+	T3_RANGE(drm_t3_timed, counts, 0, DRM_T3_TIMED_COUNTS_MAX),
+	T3_ZERO(drm_t3_timed, pad),
 	T3_CAUSE(-EOPNOTSUPP, drm_t3_timed, head.type, "a device with DRM_T3_FEATURE_TIMED"),
 };
 
+/* The bytes of counts are added to those of args. */
 static const struct t3_operand_rule t3_timed_operands[] = {
-	T3_OPERAND_BYTES(drm_t3_timed, args, src, sizeof(struct t3_timed_args), T3_PLACE_HOST),
+	T3_OPERAND_BYTES(drm_t3_timed, args, src, sizeof(struct t3_timed_args), T3_PLACE_ANY),
 	T3_OPERAND_BYTES(drm_t3_timed, result, dst, sizeof(struct t3_timed_result), T3_PLACE_HOST),
 };
 
 #define T3_TIMED_PLACE \
 	"a multiple of 64 from which the struct ends before the next multiple of 4096"
 
+static u32 t3_timed_args_bytes(const struct t3_command *command)
+{
+	return sizeof(struct t3_timed_args) + command->row_bytes;
+}
+
+static int t3_timed_get(struct drm_file *file, const struct drm_t3_timed *user,
+			struct t3_command *command)
+{
+	struct t3_operand_rule rules[ARRAY_SIZE(t3_timed_operands)];
+
+	memcpy(rules, t3_timed_operands, sizeof(rules));
+	rules[0].bytes = t3_timed_args_bytes(command);
+	return t3_operands_get(file, user, rules, ARRAY_SIZE(rules), 1, command);
+}
+
 /*
- * The struct lies within one page of the buffer, which is one range of the bus. A buffer of another
- * driver may be in pieces of any size.
+ * In host memory, the bytes lie within one page of the buffer, which is one range of the bus. A
+ * buffer of another driver may be in pieces of any size. A buffer of device memory is one range.
  */
 static int t3_timed_check_place(struct drm_file *file, const struct drm_t3_operand *user,
 				const struct t3_operand *operand, size_t bytes, const char *name)
 {
 	u64 address, run = t3_bo_run(operand->bo, operand->offset, &address);
+	bool host = operand->bo->kind != T3_BO_DEVICE;
 	int ret = 0;
 
-	if (user->offset % T3_TIMED_ALIGN || user->offset % T3_PAGE_SIZE + bytes > T3_PAGE_SIZE)
+	if (user->offset % T3_TIMED_ALIGN ||
+	    (host && user->offset % T3_PAGE_SIZE + bytes > T3_PAGE_SIZE))
 		ret = t3_refuse(file, user, -EINVAL, offset, T3_TIMED_PLACE);
 	else if (run < bytes || address % T3_TIMED_ALIGN)
 		ret = t3_refuse(file, user, -EINVAL, offset, "where the import has a whole page");
@@ -47,7 +69,7 @@ static bool t3_timed_overlap(const struct t3_command *command)
 	u64 src = command->src.offset, dst = command->dst.offset;
 
 	return command->src.bo == command->dst.bo && src < dst + sizeof(struct t3_timed_result) &&
-	       dst < src + sizeof(struct t3_timed_args);
+	       dst < src + t3_timed_args_bytes(command);
 }
 
 /**
@@ -69,11 +91,11 @@ int t3_timed_decode(struct drm_file *file, const union drm_t3_any_command *any,
 		return ret;
 	if (!(t3_file_device(file)->caps.caps & T3_CAP_TIMED))
 		return t3_explain(file, user, -EOPNOTSUPP, t3_timed_rules);
-	ret = t3_operands_get(file, user, t3_timed_operands, ARRAY_SIZE(t3_timed_operands), 1,
-			      command);
+	command->row_bytes = user->counts * sizeof(u32);
+	ret = t3_timed_get(file, user, command);
 	if (ret)
 		return ret;
-	ret = t3_timed_check_place(file, &user->args, &command->src, sizeof(struct t3_timed_args),
+	ret = t3_timed_check_place(file, &user->args, &command->src, t3_timed_args_bytes(command),
 				   "args");
 	if (ret)
 		return ret;
@@ -96,8 +118,9 @@ void t3_timed_build(struct t3_command *command, struct t3_step *step)
 {
 	step->descriptor = (struct t3_descriptor){
 		.opcode = T3_DESC_TIMED,
-		.src_kind = T3_LOC_HOST,
+		.src_kind = command->src.bo->kind == T3_BO_DEVICE ? T3_LOC_MEMORY : T3_LOC_HOST,
 		.dst_kind = T3_LOC_HOST,
+		.row_bytes = command->row_bytes,
 		.src = t3_operand_address(&command->src),
 		.dst = t3_operand_address(&command->dst),
 	};

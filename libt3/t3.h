@@ -709,8 +709,8 @@ struct t3_timed_args;
 T3_API void t3_timed_args_init(struct t3_timed_args *args);
 
 /*
- * Both are host buffers of the queue's device. Each struct is at a multiple of 64 and within one
- * page.
+ * Both are buffers of the queue's device, the result's one of host memory. Each struct is at a
+ * multiple of 64, and in host memory within one page.
  */
 struct t3_timed_desc {
 	const struct t3_buffer *args; /* struct t3_timed_args, read when the job runs */
@@ -725,12 +725,23 @@ struct t3_timed_desc {
  * run with equal args at the head of a queue. Submit all of them before you wait, each with a
  * result buffer of its own. When one never comes, the others end after the driver's job_timeout_ms.
  * Errors: -EINVAL: a struct is outside its buffer, not aligned or over a page's end, or the two
- * overlap. -EOPNOTSUPP: the fabric was made without timed=on, or a buffer is device memory or not
- * of this device. -EBUSY, -EMFILE: as above. The job itself ends with, by t3_fence_wait(): -EINVAL:
+ * overlap. -EOPNOTSUPP: the fabric was made without timed=on, the result is in device memory, or
+ * a buffer is not of this device. -EBUSY, -EMFILE: as above. The job itself ends with, by t3_fence_wait(): -EINVAL:
  * the args. -ENOMEM. -ECANCELED: another rank has left the run. -ETIME ("Timed runs" in
  * t3_accel.h).
  */
 T3_API int t3_queue_timed(struct t3_queue *queue, const struct t3_timed_desc *desc, int *fence);
+
+/*
+ * The same run of an expert layer: args->experts is not 0, and that many counts of 4 bytes follow
+ * for each of args->ranks. They are the rows that the tokens of the rank send to each expert, and
+ * args->rows is their sum. counts is their number. With more than fit in the page of the args, the
+ * buffer has to be device memory. All ranks of a gang have equal args and equal counts.
+ * Errors: as of t3_queue_timed(). -EINVAL: more than DRM_T3_TIMED_COUNTS_MAX counts. -E2BIG: the
+ * driver is older than 2.5.
+ */
+T3_API int t3_queue_timed_experts(struct t3_queue *queue, const struct t3_timed_desc *desc,
+				  uint32_t counts, int *fence);
 
 /*
  * Wait for the sync_file of a job.

@@ -536,7 +536,7 @@ struct drm_t3_refusal {
  * struct drm_t3_bo_create - allocate zeroed memory
  *
  * By default the memory is contiguous memory of the device, mapped write-combined. It may back
- * a space or a staging buffer, and be an operand of every command of a job but TIMED.
+ * a space or a staging buffer, and be an operand of every command of a job; of TIMED, args.
  *
  * With DRM_T3_BO_HOST it is memory of the machine, mapped cached, which the device reaches by
  * DMA. It may be an operand of COPY, FILL and TIMED, and of nothing else.
@@ -1747,13 +1747,15 @@ struct drm_t3_gemm {
 /**
  * struct drm_t3_timed - a run of the timed model
  *
- * The device reads &struct t3_timed_args at args when the job runs, and writes &struct
- * t3_timed_result at result. Both are in host buffers or imports. Both offsets are multiples of
- * 64, and neither struct crosses a multiple of 4096. So each struct is one range of the bus.
- * The two do not overlap. See "Timed runs" below.
+ * The device reads &struct t3_timed_args at args when the job runs, and the counts after it, and
+ * writes &struct t3_timed_result at result. The result is in a host buffer or an import; args may
+ * also be memory of this device. Both offsets are multiples of 64. Where they are not memory of
+ * this device, neither result nor args with its counts crosses a multiple of 4096. So each is one
+ * range of the bus. The two do not overlap. See "Timed runs" below.
  *
- * Errors: -EOPNOTSUPP no DRM_T3_FEATURE_TIMED, or an operand is memory of this device;
- * -EINVAL (also) a place as above, or an import whose page is not whole there.
+ * Errors: -EOPNOTSUPP no DRM_T3_FEATURE_TIMED, or result is memory of this device; -EINVAL
+ * (also) too many counts, a place as above, or an import whose page is not whole there; -E2BIG
+ * the driver is older than version 2.5, which has counts.
  */
 struct drm_t3_timed {
 	/** @head: type is DRM_T3_COMMAND_TIMED */
@@ -1762,7 +1764,16 @@ struct drm_t3_timed {
 	struct drm_t3_operand args;
 	/** @result: pitch is 0 */
 	struct drm_t3_operand result;
+	/**
+	 * @counts: of 4 bytes each that follow args: ranks times experts, or 0 without experts.
+	 * At most DRM_T3_TIMED_COUNTS_MAX
+	 */
+	__u32 counts;
+	/** @pad: MBZ */
+	__u32 pad;
 };
+
+#define DRM_T3_TIMED_COUNTS_MAX 16384
 
 /**
  * union drm_t3_any_command - an element of an array of several types
@@ -1792,14 +1803,19 @@ union drm_t3_any_command {
  * t3_timed_result of t3_hw.h, which is installed beside this header. The driver checks where
  * they lie. The device checks the arguments themselves, when the job runs.
  *
+ * With experts the model is that of an expert layer: an all-to-all before or after the GEMMs, of
+ * as many rows as the counts say. For each rank, and for each expert of all ranks, there is one: the
+ * rows that this rank's tokens send there. drm_t3_timed.counts is their number. It must be what
+ * the arguments say. More counts than fit in a page with the arguments need memory of the device.
+ *
  * The devices compute no data. They compute when each byte would move, in virtual time
  * (SPEC.md, section 8.1). The counters depend on the arguments alone: not on the machine, its
  * load or other work of the devices. They are those of `t3 sim` to the bit.
  *
  * With T3_TIMED_MIRRORED the device runs alone, as soon as the command is the next in its
  * queue. Without it the run is one of a gang. The gang is complete when on every rank of the
- * fabric a queue has come to a TIMED command with the same arguments, byte by byte. Its run
- * begins on all ranks at one virtual instant. It does not matter which process or queue that
+ * fabric a queue has come to a TIMED command with the same arguments and counts, byte by byte.
+ * Its run begins on all ranks at one virtual instant. It does not matter which process or queue that
  * is: all have the same result. A rank that waits blocks only its own queue.
  *
  * No other rank of the gang may use a rank's result buffer. Jobs wait for the writer of a
@@ -1809,7 +1825,7 @@ union drm_t3_any_command {
  * A fabric has one run at a time, of all its users. The next run is that of the user (of the
  * first rank) who has had none for longest. Of one user's gangs the one that was complete
  * first is next. The others wait, and their time runs. Every user may run it. A run is bounded,
- * reads and writes no memory but the two structs, and keeps no engine of a device from other
+ * reads and writes no memory but the two structs and the counts, and keeps no engine of a device from other
  * queues. It takes the emulator's time and memory.
  *
  * The result is written when the run has ended, before the job's fence signals. A job that

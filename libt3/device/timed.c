@@ -65,7 +65,13 @@ void t3_timed_args_init(struct t3_timed_args *args)
 
 int t3_queue_timed(struct t3_queue *queue, const struct t3_timed_desc *desc, int *fence)
 {
-	struct drm_t3_timed timed = { .head.type = DRM_T3_COMMAND_TIMED };
+	return t3_queue_timed_experts(queue, desc, 0, fence);
+}
+
+int t3_queue_timed_experts(struct t3_queue *queue, const struct t3_timed_desc *desc,
+			   uint32_t counts, int *fence)
+{
+	struct drm_t3_timed timed = { .head.type = DRM_T3_COMMAND_TIMED, .counts = counts };
 
 	if (!queue || !desc || !desc->args || !desc->result)
 		return -EINVAL;

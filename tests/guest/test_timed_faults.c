@@ -54,7 +54,8 @@ static const struct deviation bad_args[] = {
 	ARG(columns, 0), ARG(columns, (1ull << 24) + 1), ARG(columns, ~0ull),
 	ARG(depth, 0), ARG(depth, (1ull << 24) + 1), ARG(depth, 1ull << 63),
 	ARG(chunks, 3), ARG(collective, T3_TIMED_COLLECTIVES), ARG(collective, ~0u),
-	ARG(nodes, 3), ARG(nodes, ~0u), ARG(mbz, 1), ARG(mbz, 1ull << 63),
+	ARG(nodes, 3), ARG(nodes, ~0u), ARG(experts, 2), ARG(experts, ~0u),
+	ARG(way, T3_TIMED_DISPATCH), ARG(way, ~0u),
 };
 /* clang-format on */
 

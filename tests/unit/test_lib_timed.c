@@ -49,6 +49,21 @@ QUEUE_TEST("a timed run passes each field")
 	assert_memory_equal(&kernel.command, &want, sizeof(want));
 }
 
+QUEUE_TEST("a timed run of experts passes its counts, too")
+{
+	struct t3_timed_desc x = run_in(buffer, buffer);
+	struct drm_t3_timed want = {
+		.head.type = DRM_T3_COMMAND_TIMED,
+		.args = { .handle = 11, .offset = 128 },
+		.result = { .handle = 11, .offset = 4096 },
+		.counts = 512,
+	};
+
+	assert_int_equal(t3_queue_timed_experts(queue, &x, 512, NULL), 0);
+	assert_int_equal(ASKED(drm_t3_queue_submit)->command_stride, sizeof(want));
+	assert_memory_equal(&kernel.command, &want, sizeof(want));
+}
+
 QUEUE_TEST("wrong timed runs are refused")
 {
 	struct t3_timed_desc x = run_in(buffer, buffer);
@@ -66,6 +81,7 @@ QUEUE_TEST("wrong timed runs are refused")
 	assert_int_equal(t3_queue_timed(queue, &x, NULL), -EOPNOTSUPP);
 	x = run_in(buffer, &other);
 	assert_int_equal(t3_queue_timed(queue, &x, NULL), -EOPNOTSUPP);
+	assert_int_equal(t3_queue_timed_experts(queue, &x, 8, NULL), -EOPNOTSUPP);
 	assert_int_equal(kernel.calls, calls);
 }
 
@@ -163,6 +179,7 @@ TEST("the initial arguments are the defaults")
 	assert_int_equal(args.element_bytes, 2);
 	assert_int_equal(args.program | args.flags | args.ranks, 0);
 	assert_int_equal(args.rows | args.columns | args.depth, 0);
-	assert_int_equal(args.chunks | args.collective | args.nodes | args.mbz, 0);
+	assert_int_equal(args.chunks | args.collective | args.nodes, 0);
+	assert_int_equal(args.experts | args.way, 0);
 	t3_timed_args_init(NULL);
 }

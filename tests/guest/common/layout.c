@@ -467,8 +467,10 @@ STRUCT(drm_t3_gemm, GEMM_FIELDS, 128);
 #define TIMED_FIELDS(F, T) \
 	F(T, head, 0, 8) \
 	F(T, args, 8, 24) \
-	F(T, result, 32, 24)
-STRUCT(drm_t3_timed, TIMED_FIELDS, 56);
+	F(T, result, 32, 24) \
+	F(T, counts, 56, 4) \
+	F(T, pad, 60, 4)
+STRUCT(drm_t3_timed, TIMED_FIELDS, 64);
 
 #define SYNC_FIELDS(F, T) \
 	F(T, handle, 0, 4) \
