@@ -34,12 +34,6 @@ struct run {
 	struct sim_progress progress;
 };
 
-/* The observer of a workload's runs. */
-struct observer {
-	struct timed_devices *devices;
-	struct timed_job *job;
-};
-
 static double cpu_seconds(void)
 {
 	struct timespec now;
@@ -49,15 +43,6 @@ static double cpu_seconds(void)
 }
 
 /* ---------------------------------------------------------------------- runs */
-
-static bool run_on_devices(void *opaque, const struct t3_timed_setup *setup,
-			   const struct t3_timed *native, char *why)
-{
-	struct observer *observer = opaque;
-
-	return timed_devices_run(observer->devices, setup, native,
-				 &observer->job->device[setup->program], why);
-}
 
 /* Only now that there is a run, the file loses what was in it. A pipe or a terminal has nothing. */
 static bool begin_timeline(struct run *run, struct timed_job *job, enum sim_config config,
@@ -182,7 +167,7 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 			struct sim_figures *figures, uint32_t *configs)
 {
 	struct timed_job job = { .workload = *workload, .devices = run->devices.count };
-	struct observer observer = { &run->devices, &job };
+	struct timed_observer observer = { &run->devices, job.device };
 	char why[SIM_WHY_SIZE];
 	double start = cpu_seconds();
 	bool ran;
@@ -204,7 +189,7 @@ static int run_workload(struct run *run, const struct sim_workload *workload,
 	if (ret != EXIT_OK)
 		return ret;
 	if (job.devices)
-		job.figures.witness = (struct sim_witness){ run_on_devices, &observer };
+		job.figures.witness = timed_observe(&observer);
 	ret = check_ranks(run, &job);
 	if (ret != EXIT_OK)
 		return ret;
@@ -413,6 +398,8 @@ static int run_config_file(const struct timed_arguments *args)
 			timed_model_print_gemms(&model);
 		if (ret == EXIT_OK && args->device)
 			ret = open_devices(&run);
+		if (ret == EXIT_OK && args->device)
+			ret = timed_model_use(&model, &run.devices);
 		run.progress.count = timed_model_runs(&model);
 		model.progress = &run.progress;
 		if (ret == EXIT_OK)

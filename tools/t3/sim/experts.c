@@ -21,6 +21,7 @@ static bool run(const struct t3_timed_setup *setup, struct last *last, struct si
 	struct t3_timed_counters c;
 	struct t3_timed *sim;
 	uint32_t i;
+	bool seen;
 
 	if (!t3_timed_check(setup, why, SIM_WHY_SIZE))
 		return false;
@@ -40,8 +41,10 @@ static bool run(const struct t3_timed_setup *setup, struct last *last, struct si
 		last->received = larger(last->received, c.received_bytes);
 	}
 	experts->events += t3_timed_events(sim);
+	seen = !experts->witness.look ||
+	       experts->witness.look(experts->witness.opaque, setup, sim, why);
 	t3_timed_free(sim);
-	return true;
+	return seen;
 }
 
 /* Sequential. `way` is the routing of the setup. */
@@ -62,8 +65,9 @@ static struct t3_timed_setup setup_of(const struct sim_experts *experts,
 			.collective = T3_TIMED_COLLECTIVE_ALL_TO_ALL,
 		},
 		.program = T3_TIMED_SEQUENTIAL,
-		.mirrored = t3_timed_alike(way, routing->ranks),
+		.mirrored = !experts->every && t3_timed_alike(way, routing->ranks),
 		.routing = way,
+		.guest = experts->witness.look,
 	};
 }
 

@@ -8,6 +8,8 @@
 
 struct sim_experts {
 	struct sim_progress *progress; /* or NULL */
+	struct sim_witness witness;    /* look NULL: none; else a device runs it, too */
+	bool every;		       /* all devices, also if one could stand for them */
 	enum t3_timed_way way;
 	uint64_t columns, depth;     /* of the GEMM of each expert */
 	uint64_t gemm, exchange;     /* ps, of Sequential: of the rank that takes longest */

@@ -12,8 +12,11 @@
 
 #define RESULT_OFFSET 1024u
 #define BUFFER_BYTES  4096u
+#define COUNTED_BYTES (17 * 4096u)
 
 _Static_assert(sizeof(struct t3_timed_args) <= RESULT_OFFSET, "the arguments have room");
+_Static_assert(sizeof(struct t3_timed_args) + TIMED_COUNTS * sizeof(uint32_t) <= COUNTED_BYTES,
+	       "and so have the counts");
 
 /* ------------------------------------------------------------------- opening */
 
@@ -148,6 +151,7 @@ void timed_devices_close(struct timed_devices *devices)
 
 	for (i = 0; i < devices->count; i++) {
 		t3_queue_destroy(devices->rank[i].queue);
+		t3_buffer_destroy(devices->rank[i].table);
 		t3_buffer_destroy(devices->rank[i].buffer);
 		t3_device_close(devices->rank[i].dev);
 	}
@@ -175,14 +179,43 @@ static struct t3_timed_args arguments(const struct t3_timed_setup *setup)
 
 	for (i = 0; i < T3_TIMED_PARAMS; i++)
 		args.params[i] = t3_timed_param_get(&setup->params, &t3_timed_params[i]);
+	if (setup->routing) {
+		args.experts = (uint32_t)setup->routing->experts;
+		args.way = setup->routing->way;
+	}
 	return args;
 }
 
-static int submit(struct timed_rank *rank, const struct t3_timed_args *args)
+static int submit_counted(struct timed_rank *rank, const struct t3_timed_args *args,
+			  const uint32_t *counts)
+{
+	struct t3_timed_desc desc = { .result = rank->buffer, .result_offset = RESULT_OFFSET };
+	uint32_t count = args->ranks * args->experts;
+	void *memory;
+	int ret;
+
+	if (!rank->table) {
+		ret = t3_buffer_create(rank->dev, COUNTED_BYTES, &rank->table);
+		if (!ret)
+			ret = t3_buffer_map(rank->table, &memory);
+		if (ret)
+			return ret;
+		rank->counted = memory;
+	}
+	desc.args = rank->table;
+	memcpy(rank->counted, args, sizeof(*args));
+	memcpy(rank->counted + sizeof(*args), counts, count * sizeof(counts[0]));
+	return t3_queue_timed_experts(rank->queue, &desc, count, &rank->fence);
+}
+
+static int submit(struct timed_rank *rank, const struct t3_timed_args *args,
+		  const struct t3_timed_routing *routing)
 {
 	struct t3_timed_desc desc = { rank->buffer, 0, rank->buffer, RESULT_OFFSET };
 
 	memset(rank->memory, 0, BUFFER_BYTES);
+	if (routing)
+		return submit_counted(rank, args, routing->rows);
 	memcpy(rank->memory, args, sizeof(*args));
 	return t3_queue_timed(rank->queue, &desc, &rank->fence);
 }
@@ -216,13 +249,14 @@ static const char *reason(int error)
 }
 
 /* Submit all runs before waiting for any. Wait for all that were submitted. */
-static bool run_all(struct timed_devices *devices, const struct t3_timed_args *args, char *why)
+static bool run_all(struct timed_devices *devices, const struct t3_timed_setup *setup, char *why)
 {
+	struct t3_timed_args args = arguments(setup);
 	uint32_t i, failed = 0;
 	int first = 0, ret;
 
 	for (i = 0; i < devices->count && !first; i++) {
-		first = submit(&devices->rank[i], args);
+		first = submit(&devices->rank[i], &args, setup->routing);
 		failed = i;
 	}
 	for (i = 0; i < devices->count; i++) {
@@ -289,15 +323,28 @@ static double seconds(void)
 bool timed_devices_run(struct timed_devices *devices, const struct t3_timed_setup *setup,
 		       const struct t3_timed *native, struct timed_device_run *run, char *why)
 {
-	struct t3_timed_args args = arguments(setup);
 	double began = seconds();
 	uint32_t i;
 
-	if (!run_all(devices, &args, why))
+	if (!run_all(devices, setup, why))
 		return false;
 	*run = (struct timed_device_run){ .ran = true, .seconds = seconds() - began };
 	for (i = 0; i < devices->count; i++)
 		if (!check_result(devices, i, native, run, why))
 			return false;
 	return true;
+}
+
+static bool look(void *opaque, const struct t3_timed_setup *setup, const struct t3_timed *native,
+		 char *why)
+{
+	struct timed_observer *observer = opaque;
+
+	return timed_devices_run(observer->devices, setup, native, &observer->runs[setup->program],
+				 why);
+}
+
+struct sim_witness timed_observe(struct timed_observer *observer)
+{
+	return (struct sim_witness){ look, observer };
 }

@@ -8,6 +8,12 @@
 #include "t3.h"
 #include "timed/output.h"
 
+/*
+ * The most that a run of experts has on devices. Arguments and counts go to a buffer of the device's
+ * memory, as no page has room for them.
+ */
+#define TIMED_COUNTS (T3_MAX_RANKS * T3_TIMED_MAX_EXPERTS)
+
 /* One rank's end of a run. */
 struct timed_rank {
 	uint32_t number; /* in the run; 0 for a device that stands for all */
@@ -15,6 +21,8 @@ struct timed_rank {
 	struct t3_queue *queue;
 	struct t3_buffer *buffer; /* host memory: arguments, followed by the result */
 	unsigned char *memory;
+	struct t3_buffer *table; /* device memory: arguments and counts of experts; NULL: not yet */
+	unsigned char *counted;
 	int fence; /* -1: none */
 };
 
@@ -32,6 +40,15 @@ struct timed_devices {
  */
 int timed_devices_open(struct timed_devices *devices, uint64_t fabric_id, bool every);
 void timed_devices_close(struct timed_devices *devices);
+
+/* What makes the runs of a workload on devices, too, and where it notes them, by program. */
+struct timed_observer {
+	struct timed_devices *devices;
+	struct timed_device_run *runs;
+};
+
+/* The witness of an observer. */
+struct sim_witness timed_observe(struct timed_observer *observer);
 
 /*
  * Make the run that was just made natively, and compare each rank's counters. False: `why`, of

@@ -49,6 +49,37 @@ static void print_load(const struct timed_model *model)
 	       (double)load.most_rank / (double)load.mean_rank, load.most_expert);
 }
 
+/* Of all runs on devices together. */
+static struct timed_device_run device_sum(const struct timed_model *model, uint32_t *runs)
+{
+	struct timed_device_run sum = { 0 };
+	uint32_t i, program;
+
+	*runs = 0;
+	for (i = 0; i < model->expert_runs; i++)
+		for (program = 0; program < T3_TIMED_NATIVE_PROGRAMS; program++) {
+			const struct timed_device_run *run = &model->experts[i].device[program];
+
+			sum.host_paced |= run->host_paced;
+			sum.seconds += run->seconds;
+			*runs += run->ran;
+		}
+	return sum;
+}
+
+static void print_devices(const struct timed_model *model)
+{
+	struct timed_device_run sum;
+	uint32_t runs;
+
+	if (!model->devices)
+		return;
+	sum = device_sum(model, &runs);
+	printf("  on %u device%s: %u runs, as natively%s\n", model->devices->count,
+	       model->devices->count > 1 ? "s" : "", runs,
+	       sum.host_paced ? ", beside other work" : "");
+}
+
 void timed_experts_print(const struct timed_model *model)
 {
 	uint32_t i;
@@ -77,6 +108,7 @@ void timed_experts_print(const struct timed_model *model)
 					       PS_PER_US);
 		printf("\n");
 	}
+	print_devices(model);
 	printf("\n");
 }
 
@@ -133,6 +165,15 @@ static json_t *run_to_json(const struct timed_model *model, const struct timed_e
 	return object;
 }
 
+static json_t *devices_to_json(const struct timed_model *model)
+{
+	uint32_t runs;
+	struct timed_device_run sum = device_sum(model, &runs);
+
+	return json_pack("{s:i, s:i, s:b}", "devices", (int)model->devices->count, "runs",
+			 (int)runs, "host_paced", (int)sum.host_paced);
+}
+
 void timed_experts_to_json(const struct timed_model *model, json_t *root)
 {
 	json_t *object, *runs;
@@ -145,5 +186,7 @@ void timed_experts_to_json(const struct timed_model *model, json_t *root)
 	for (i = 0; i < model->expert_runs; i++)
 		json_array_append_new(runs, run_to_json(model, &model->experts[i]));
 	json_object_set_new(object, "runs", runs);
+	if (model->devices)
+		json_object_set_new(object, "device", devices_to_json(model));
 	json_object_set_new(root, "experts", object);
 }

@@ -33,6 +33,11 @@ static struct timed_experts *new_experts(struct timed_model *model, uint32_t gem
 
 	*e = (struct timed_experts){ .gemm = gemm,
 				     .run = { .way = way, .progress = model->progress } };
+	e->run.every = model->args->every_device;
+	if (model->devices) {
+		e->observer = (struct timed_observer){ model->devices, e->device };
+		e->run.witness = timed_observe(&e->observer);
+	}
 	e->run.columns = way == T3_TIMED_COMBINE ? g->n : g->k;
 	e->run.depth = way == T3_TIMED_COMBINE ? g->k : g->n;
 	return e;
@@ -109,6 +114,37 @@ int timed_model_open(struct timed_model *model, const struct timed_arguments *ar
 		timed_model_close(model);
 		return complain(EXIT_USAGE, "--routing: %s", why);
 	}
+	return EXIT_OK;
+}
+
+int timed_model_use(struct timed_model *model, struct timed_devices *devices)
+{
+	const struct sim_routing *r = &model->routing;
+	struct t3_timed_routing way = { T3_TIMED_COMBINE, r->experts, r->rows };
+	char why[SIM_WHY_SIZE];
+
+	if (!r->rows)
+		return EXIT_OK;
+	model->devices = devices;
+	if (r->ranks > T3_MAX_RANKS || r->experts > T3_TIMED_MAX_EXPERTS)
+		return complain(EXIT_USAGE,
+				"--ep %" PRIu64 " and %" PRIu64 " experts: devices run at most %u "
+				"ranks and %u experts: leave --device out",
+				r->ranks, r->experts, T3_MAX_RANKS, T3_TIMED_MAX_EXPERTS);
+	if (!devices->every && !t3_timed_alike(&way, r->ranks))
+		return complain(EXIT_USAGE,
+				"--routing: ranks send unlike numbers of rows, so no device stands "
+				"for all: give --every-device, or leave --device out");
+	if (devices->every && r->ranks != devices->ranks)
+		return complain(EXIT_USAGE,
+				"--ep is %" PRIu64 ", and the fabric has %u ranks, which "
+				"--every-device runs on all together",
+				r->ranks, devices->ranks);
+	if (devices->every && !devices->full)
+		return complain(EXIT_FAIL, "--routing with --every-device needs a full fabric, and "
+					   "this one is a ring");
+	if (!check_experts(model, why))
+		return complain(EXIT_USAGE, "--device: %s", why);
 	return EXIT_OK;
 }
 

@@ -8,11 +8,14 @@
 #include "sim/experts.h"
 #include "sim/iteration.h"
 #include "timed/arguments.h"
+#include "timed/device.h"
 
 /* A GEMM of experts that was run with the model's routing, and its number. */
 struct timed_experts {
 	uint32_t gemm;
 	struct sim_experts run;
+	struct timed_observer observer;
+	struct timed_device_run device[T3_TIMED_NATIVE_PROGRAMS];
 };
 
 struct timed_model {
@@ -28,11 +31,14 @@ struct timed_model {
 	uint32_t expert_runs;
 	uint32_t configs;	       /* that the iteration has; bit of enum sim_config */
 	struct sim_progress *progress; /* or NULL */
+	struct timed_devices *devices; /* that also run the experts' GEMMs; or NULL */
 };
 
 /* Read the file and make the operators. An exit code; on success it has to be closed. */
 int timed_model_open(struct timed_model *model, const struct timed_arguments *args);
 void timed_model_close(struct timed_model *model);
+/* GEMMs of experts run on these devices, too. An exit code: it may be that they cannot. */
+int timed_model_use(struct timed_model *model, struct timed_devices *devices);
 
 /*
  * The configurations that a workload of a model runs: of those that are asked for, those that its
