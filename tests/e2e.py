@@ -186,6 +186,37 @@ def sim_device():
     sim_device_boot("sim-no-device", ["--fabric-opts", "timed=off"], SIM_NO_DEVICE)
 
 
+# A model of 8 experts, on a full fabric of 4 ranks. A file of one number has all ranks alike.
+EXPERTS_FILE = json.dumps({
+    "model_type": "mixtral", "hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 8,
+    "num_key_value_heads": 8, "intermediate_size": 512, "torch_dtype": "bfloat16", "num_local_experts": 8,
+    "num_experts_per_tok": 2})
+EXPERTS = "t3 sim --config /tmp/experts.json --tp 4 --tokens 512 --phase prefill"
+SIM_EXPERTS = [
+    (f"echo '{EXPERTS_FILE}' > /tmp/experts.json && yes 1 | head -n 8 > /tmp/alike", 0, ""),
+    # The same bytes as natively, but for the lines on devices.
+    (f"{EXPERTS} --ep 4 --routing skewed=0.5 --every-device > /tmp/natively && "
+     f"{EXPERTS} --ep 4 --routing skewed=0.5 --every-device --device > /tmp/on-devices && "
+     "grep -v '^  on 4 devices: ' /tmp/on-devices | grep -v '^$' > /tmp/a && grep -v '^$' /tmp/natively > /tmp/b && "
+     "cmp /tmp/a /tmp/b && grep -F 'runs, as natively' /tmp/on-devices", 0, "on 4 devices: 6 runs, as natively"),
+    (f"{EXPERTS} --ep 4 --routing /tmp/alike --device", 0, "on 1 device: 6 runs, as natively"),
+    (f"{EXPERTS} --ep 4 --routing uniform --every-device --device --json", 0, '"runs": 6'),
+    (f"{EXPERTS} --ep 4 --routing uniform --device", 2, "give --every-device"),
+    (f"{EXPERTS} --ep 8 --routing uniform --device --every-device", 2, "--ep is 8, and the fabric has 4 ranks"),
+]
+
+
+def sim_experts():
+    """GEMMs of experts with a routing on devices, whose record replays without them."""
+    name = "sim-experts"
+    status, batch = guest_batch(name, ["--ranks", "4", "--topology", "full", "--fabric-opts",
+                                       f"record={record_of(name)}"],
+                                [command for command, _, _ in SIM_EXPERTS], 120)
+    report([Result(f"{name}/{number}", PASS if ran.status == wanted and said in ran.text else FAIL, ran.log)
+            for number, ((_, wanted, said), ran) in enumerate(zip(SIM_EXPERTS, batch))] +
+           [vm_result(name, status, batch[0].log), replay_result(name)])
+
+
 def workload_of_a_record():
     """A run's record becomes a workload: the device's GEMM has its K, and that of stores is given."""
     name, job = "e2e-workload", "t3 gemm-rs --ranks 4 --shape 64x96x128 --dtype f32 --iters 2"
@@ -234,6 +265,7 @@ def e2e_suite():
     through_a_switch()
     workload_of_a_record()
     sim_device()
+    sim_experts()
     injected()
     by_ranks = collections.defaultdict(list)
     for ranks, arguments in matrix():
