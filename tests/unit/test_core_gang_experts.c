@@ -3,6 +3,7 @@
 #include "gang.h"
 #include "gang/gang.h"
 #include "migrate.h"
+#include "nodes.h"
 #include "state/state.h"
 #include "test.h"
 
@@ -351,6 +352,38 @@ TEST("queues with equal counts have one table, which goes with the last of them"
 	t3_dev_function_reset(gang.host->dev[0].dev);
 	assert_int_equal(table->users, RANKS - 2);
 	host_free(gang.host);
+}
+
+/* Each node has the counts of its own ranks, and begins when these are all there. */
+TEST("each node computes an expert layer")
+{
+	struct host_config config = { T3_TOPOLOGY_FULL, RANKS, 256, 8, T3_KEYS_FABRIC };
+	struct host *host = nodes_new(&config, 2, 1);
+	struct gang gang = gang_of(host);
+	struct native native;
+	struct layer layer;
+	struct run run, odd;
+	uint32_t r;
+
+	nodes_connect_all(host);
+	make(&layer, T3_TIMED_COMBINE, T3_TIMED_T3_MCA);
+	run = odd = run_of(&layer.setup);
+	odd.counts[1]--;
+	odd.counts[2]++;
+	native = run_natively(&layer.setup);
+	for (r = 0; r < RANKS; r++)
+		gang.index[r] = run_submit(&gang.q[r], r ? &run : &odd);
+	nodes_settle(host);
+	for (r = 2; r < RANKS; r++)
+		run_expect(&gang.q[r], gang.index[r], &native, r, 0);
+	assert_int_equal(queue_head(&gang.q[0]), 0); /* rank 1 has other counts */
+	assert_int_equal(queue_head(&gang.q[1]), 0);
+	gang.q[0] = queue_new(&host->dev[0], 5, 0);
+	gang.index[0] = run_submit(&gang.q[0], &run);
+	nodes_settle(host);
+	for (r = 0; r < 2; r++)
+		run_expect(&gang.q[r], gang.index[r], &native, r, 0);
+	host_free(host);
 }
 
 /* ---------------------------------------------------------------- migration */
