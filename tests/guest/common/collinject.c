@@ -3,6 +3,7 @@
 #include "collrun.h"
 #include "debugfs.h"
 #include "module.h"
+#include "queue.h"
 #include "trouble.h"
 
 #define CALL_MS	 4000
@@ -144,19 +145,6 @@ SLOW_TEST("broadcast ends or waits when a rank sleeps")
 
 /* --------------------------------------------------------------------- links */
 
-__attribute__((format(printf, 1, 2))) static void inject(const char *format, ...)
-{
-	char text[128];
-	uint32_t rank;
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	CHECK_EQ(sscanf(strstr(text, "rank="), "rank=%u", &rank), 1);
-	CHECK_EQ(debugfs_write(rank, "inject", text), 0);
-}
-
 /* From rank to the next one, which both topologies have. */
 static void run_injected(const char *what)
 {
@@ -169,13 +157,14 @@ static void run_injected(const char *what)
 
 			if (!runs(run.collective + run.path))
 				continue;
-			inject("%s rank=%u peer=%u nth=3 count=2", what, rank,
+			inject(rank, "%s rank=%u peer=%u nth=3 count=2", what, rank,
 			       (rank + 1) % COLLRUN_RANKS);
 			collrun_good(&run);
 			/* The ring's end sends nothing in a broadcast. */
 			if (run.collective != T3_BROADCAST)
 				CHECK(debugfs_number(rank, "counters", "INJECTED") > before);
-			inject("%s rank=%u peer=%u nth=0", what, rank, (rank + 1) % COLLRUN_RANKS);
+			inject(rank, "%s rank=%u peer=%u nth=0", what, rank,
+			       (rank + 1) % COLLRUN_RANKS);
 		}
 	}
 }
@@ -219,9 +208,9 @@ SLOW_TEST("links that give up end a collective")
 			if (!runs(run.collective + nth / 31))
 				continue;
 			/* The root of a broadcast sends on each fabric. */
-			inject("drop rank=1 peer=2 nth=%u count=4000000000", nth);
+			inject(1, "drop rank=1 peer=2 nth=%u count=4000000000", nth);
 			collrun(&run, result);
-			inject("drop rank=1 peer=2 nth=0");
+			inject(1, "drop rank=1 peer=2 nth=0");
 			for (r = 0; r < COLLRUN_RANKS; r++) {
 				if (result[r].status || !result[r].error || result[r].wrong ||
 				    !*result[r].text)
