@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import os
 import pathlib
+import resource
 import struct
 import sys
 import time
@@ -326,14 +327,18 @@ def main():
                      f"are {dist.get_world_size()}")
     is_first = is_alone or dist.get_rank() == 0
     begin = time.monotonic()
+    mibs = []  # the most memory so far, in MiB, after each tenth of the steps
 
     def report(step, loss):
+        if step * 10 // options.steps > len(mibs):
+            mibs.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
         if is_first and (step == 1 or step % options.every == 0):
             print(f"step {step}: loss {loss:.3f} {bits_of(loss)}", flush=True)
 
     train(options, report)
     if is_first:
-        print(f"# {(time.monotonic() - begin) / options.steps:.3f} s a step", file=sys.stderr)
+        seconds = (time.monotonic() - begin) / options.steps
+        print(f"# {seconds:.3f} s a step; MiB after each tenth: {mibs}", file=sys.stderr)
         print(t3.torch.counts(), file=sys.stderr)
     if not is_alone:
         dist.destroy_process_group()

@@ -7,10 +7,10 @@ build python)
 
 Here T3_TORCH_DEVICE is none: gloo moves the data, and no device is needed. In a VM with four
 devices, whose root is this machine's userland, devices do. The tests are the same, but for
-test_native_*.py, which run here alone. Some of them run on old devices in a full fabric, too, which
-lack types and operations. `upstream` has torch's own tests with 2 and 4 ranks, and `part` some of
-them. `speed` prints speed.py's table. Without an argument all but these two run, and the tutorials
-of the backend's pages.
+test_native_*.py, which run here alone, and test_device_*.py, which run in the VM alone. Some of them
+run on old devices in a full fabric, too, which lack types and operations. `upstream` has torch's own
+tests with 2 and 4 ranks, and `part` some of them. `speed` prints speed.py's table. Without an
+argument all but these two run, and the tutorials of the backend's pages.
 """
 
 import os
@@ -25,8 +25,10 @@ VM_SECONDS = 1700
 UPSTREAM_SECONDS = 3300
 NEEDED = ("torch", "cffi", "numpy", "pytest")
 VM_OPTIONS = ("--ranks", "4", "--name", "torch", "--root", "host", "--memory", "3G")
+FAULTS = ("--device-opts", "guest-inject=on")
 
 FILES = sorted(ROOT.glob("tests/torch/test_*.py"))
+HERE = [path for path in FILES if not path.stem.startswith("test_device_")]
 IN_VM = [path for path in FILES if not path.stem.startswith("test_native_")]
 # The capabilities of SPEC.md 4 that devices may lack, and the tests to which that matters. These
 # devices have a link between each two besides, for the tests of widening.
@@ -55,7 +57,7 @@ def missing():
 def here(options):
     env = {**os.environ, "LD_LIBRARY_PATH": str(BUILD), "PYTHONPATH": f"{BUILD}/python",
            "T3_TORCH_DEVICE": "none", "T3_BUILD": str(BUILD)}
-    return subprocess.run(pytest(FILES, options), cwd=ROOT, env=env, check=False).returncode
+    return subprocess.run(pytest(HERE, options), cwd=ROOT, env=env, check=False).returncode
 
 
 def in_vm(*words, options=(), env=(), seconds=VM_SECONDS):
@@ -65,7 +67,7 @@ def in_vm(*words, options=(), env=(), seconds=VM_SECONDS):
 
 
 def vm(options):
-    return in_vm(*pytest(IN_VM, options))
+    return in_vm(*pytest(IN_VM, options), options=FAULTS)
 
 
 def old(options):
