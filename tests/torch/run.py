@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: MIT
 """Run the tests of t3.torch, here and in VMs; TAP on stdout.
 
-usage: run.py [here|vm|old|part|upstream|speed...] [PYTEST-OPTION...]  (such as -k groups; needs make
+usage: run.py [here|vm|old|part|upstream|speed...] [PYTEST-OPTION...]  (as -k groups; needs make
 build python)
 
 Here T3_TORCH_DEVICE is none: gloo moves the data, and no device is needed. In a VM with four
-devices, whose root is this machine's userland, devices do. The tests are the same, but for
-test_native_*.py, which run here alone, and test_device_*.py, which run in the VM alone. Some of them
-run on old devices in a full fabric, too, which lack types and operations. `upstream` has torch's own
-tests with 2 and 4 ranks, and `part` some of them. `speed` prints speed.py's table. Without an
-argument all but these two run, and the tutorials of the backend's pages.
+devices, whose root is this machine's userland, devices do. T3_TORCH_ROOT is the folder of another
+userland for it, as debootstrap makes it: one with a newer torch.
+
+The tests are the same, but for test_native_*.py, which run here alone, and test_device_*.py, which
+run in the VM alone. Some of them run on old devices in a full fabric, too, which lack types and
+operations. `upstream` has torch's own tests with 2 and 4 ranks, and `part` some of them. `speed`
+prints speed.py's table. Without an argument all but these two run, and the tutorials of the
+backend's pages.
 """
 
 import os
@@ -24,7 +27,8 @@ PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's modules
 VM_SECONDS = 1700
 UPSTREAM_SECONDS = 3300
 NEEDED = ("torch", "cffi", "numpy", "pytest")
-VM_OPTIONS = ("--ranks", "4", "--name", "torch", "--root", "host", "--memory", "3G")
+USERLAND = os.environ.get("T3_TORCH_ROOT", "host")
+VM_OPTIONS = ("--ranks", "4", "--name", "torch", "--root", USERLAND, "--memory", "3G")
 FAULTS = ("--device-opts", "guest-inject=on")
 
 FILES = sorted(ROOT.glob("tests/torch/test_*.py"))
@@ -46,6 +50,8 @@ def pytest(files, options):
 
 def missing():
     """The first module that is not installed, or nothing."""
+    if USERLAND != "host":
+        return ""
     for name in NEEDED:
         if subprocess.run([PYTHON, "-c", f"import importlib.util, sys; "
                            f"sys.exit(not importlib.util.find_spec('{name}'))"],

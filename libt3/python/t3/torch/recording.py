@@ -23,6 +23,9 @@ from t3.workload import (LOOKUPS, MAX_OPERATIONS, OF_FUNCTIONS, OF_PARTS, OF_TOR
                          OTHER_ARITHMETIC, OVERWRITING, PRODUCTS, SUMS, WITHOUT_BYTES, Operations,
                          write)
 
+# Functional operators that send nothing. The second one is torch 2.14's.
+WITHOUT_WORK = ("wait_tensor", "_wrap_tensor_autograd")
+
 _lock = threading.Lock()
 _active: Recording | None = None
 _here = threading.local()
@@ -159,7 +162,7 @@ class Recording(TorchDispatchMode):
             given = named(func, args, kwargs)
             ranks = given.get("group_size") or size_of_group(given["group_name"])
             self.collective(OF_FUNCTIONS[short][0], ranks, tensors_in(next(iter(given.values()))))
-        elif short != "wait_tensor":
+        elif short not in WITHOUT_WORK:
             self._add({"left_out": {"name": f"{func.namespace}.{short}"}})
         self._forget(tensors_in(result))
         return result
@@ -391,10 +394,10 @@ def bytes_of(tensors: Sequence[torch.Tensor]) -> int:
 
 
 def memory_of(tensor: torch.Tensor) -> int:
-    """Its address. A tensor without memory, on the device meta, has that of itself."""
+    """Its address; 0 if other tensors have it. One of the device meta has that of itself."""
     if tensor.is_meta:
         return -int(tensor._cdata)
-    if tensor.layout != torch.strided:
+    if tensor.layout != torch.strided or is_wrapper(type(tensor)):
         return 0
     if hasattr(tensor, "untyped_storage"):
         return int(tensor.untyped_storage().data_ptr())
