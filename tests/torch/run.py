@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Run the tests of t3.torch, here and in VMs; TAP on stdout.
 
-usage: run.py [here|vm|old|part|upstream|speed...] [PYTEST-OPTION...]  (as -k groups; needs make
-build python)
+usage: run.py [here|vm|old|part|nodes|upstream|speed...] [PYTEST-OPTION...]  (as -k groups; needs
+make build python)
 
 Here T3_TORCH_DEVICE is none: gloo moves the data, and no device is needed. In a VM with four
 devices, whose root is this machine's userland, devices do. T3_TORCH_ROOT is the folder of another
@@ -11,9 +11,10 @@ userland for it, as debootstrap makes it: one with a newer torch.
 
 The tests are the same, but for test_native_*.py, which run here alone, and test_device_*.py, which
 run in the VM alone. Some of them run on old devices in a full fabric, too, which lack types and
-operations. `upstream` has torch's own tests with 2 and 4 ranks, and `part` some of them. `speed`
-prints speed.py's table. Without an argument all but these two run, and the tutorials of the
-backend's pages.
+operations. `nodes` compares the losses of gpt.py over two nodes with those of one process.
+`upstream` has torch's own tests with 2 and 4 ranks, and `part` some of them. `speed` prints
+speed.py's table. Without an argument all but these two run, and the tutorials of the backend's
+pages.
 """
 
 import os
@@ -39,6 +40,9 @@ IN_VM = [path for path in FILES if not path.stem.startswith("test_native_")]
 OLD = ("--device-opts", "without-caps=0xf000", "--topology", "full")
 OF_OLD = ("test_collectives.py", "test_widening.py")
 OF_OLD_OPTIONS = ("-k", "each_type or counts or whole_range or processor or widen")
+GPT_STEPS = 3
+GPT = (ROOT / "tests/torch/gpt.py", "--tensor", "2", "--data", "2", "--deterministic",
+       "--every", "1", "--steps", GPT_STEPS)
 NO_TESTS = 5  # pytest's status when -k leaves none
 
 
@@ -82,6 +86,27 @@ def old(options):
                  env=["T3_TORCH_OLD=1"])
 
 
+def losses(*command):
+    """The lines of gpt.py with a step's loss, and its bits."""
+    done = subprocess.run([str(word) for word in (ROOT / "tools/vm/t3-vm", *command, PYTHON, *GPT)],
+                          cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    return [line[line.index("step "):] for line in done.stdout.splitlines() if "step " in line]
+
+
+def nodes(_options):
+    userland = ("--root", USERLAND, "--memory", "3G", "--timeout", str(VM_SECONDS), "--",
+                "env", f"PYTHONPATH={BUILD}/python")
+    right = losses("run", "--name", "torch-one", "--no-devices", *userland)
+    made = losses("cluster", "--name", "torch-nodes", "--ranks", "2", *userland,
+                  "t3", "launch", "--nodes", "-n", "2", "--")
+    is_right = len(right) == GPT_STEPS and made == right
+    verdict = "ok" if is_right else "not ok"
+    print(f"1..1\n{verdict} 1 - nodes:the_losses_have_the_bits_of_one_process")
+    if not is_right:
+        print(f"# two nodes: {made}\n# one process: {right}")
+    return 0 if is_right else 1
+
+
 def part(_options):
     return in_vm(PYTHON, ROOT / "tests/torch/upstream.py", "--ranks", "4", "--part")
 
@@ -99,9 +124,9 @@ def tutorial(_options):
     return subprocess.run([ROOT / "tests/tutorial.py", "torch"], check=False).returncode
 
 
-PLACES = {"here": here, "vm": vm, "old": old, "part": part, "upstream": upstream,
+PLACES = {"here": here, "vm": vm, "old": old, "part": part, "nodes": nodes, "upstream": upstream,
           "speed": speed}
-ALL = (here, vm, old, part, tutorial)
+ALL = (here, vm, old, part, nodes, tutorial)
 
 
 def main():
