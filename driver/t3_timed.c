@@ -11,7 +11,7 @@
 
 #define T3_TIMED_ALIGN 64
 
-static_assert(DRM_T3_TIMED_COUNTS_MAX == T3_MAX_RANKS * T3_TIMED_MAX_EXPERTS);
+static_assert(T3_MAX_RANKS * T3_TIMED_MAX_EXPERTS == DRM_T3_TIMED_COUNTS_MAX);
 
 static const struct t3_rule t3_timed_rules[] = {
 	T3_ZERO(drm_t3_timed, head.flags),

@@ -1098,7 +1098,7 @@ def check_inject_list(status, output):
     root = json.loads(output)
     need([device["inject"][0]["enabled"] for device in root] == [1, 1], "enabled")
     kinds = {record["kind"]: record for record in root[1]["inject"][1:]}
-    need(len(kinds) == 15 and kinds["delay"]["needs"] == "peer,value", f"kinds {kinds}")
+    need(len(kinds) == 16 and kinds["delay"]["needs"] == "peer,value", f"kinds {kinds}")
 
 
 def check_reset(status, output):

@@ -1804,9 +1804,10 @@ union drm_t3_any_command {
  * they lie. The device checks the arguments themselves, when the job runs.
  *
  * With experts the model is that of an expert layer: an all-to-all before or after the GEMMs, of
- * as many rows as the counts say. For each rank, and for each expert of all ranks, there is one: the
- * rows that this rank's tokens send there. drm_t3_timed.counts is their number. It must be what
- * the arguments say. More counts than fit in a page with the arguments need memory of the device.
+ * as many rows as the counts say. For each rank, and for each expert of all ranks, there is one:
+ * the rows that this rank's tokens send there. drm_t3_timed.counts is their number. It must be
+ * what the arguments say. More counts than fit in a page with the arguments need memory of the
+ * device.
  *
  * The devices compute no data. They compute when each byte would move, in virtual time
  * (SPEC.md, section 8.1). The counters depend on the arguments alone: not on the machine, its
@@ -1815,8 +1816,8 @@ union drm_t3_any_command {
  * With T3_TIMED_MIRRORED the device runs alone, as soon as the command is the next in its
  * queue. Without it the run is one of a gang. The gang is complete when on every rank of the
  * fabric a queue has come to a TIMED command with the same arguments and counts, byte by byte.
- * Its run begins on all ranks at one virtual instant. It does not matter which process or queue that
- * is: all have the same result. A rank that waits blocks only its own queue.
+ * Its run begins on all ranks at one virtual instant. It does not matter which process or
+ * queue that is: all have the same result. A rank that waits blocks only its own queue.
  *
  * No other rank of the gang may use a rank's result buffer. Jobs wait for the writer of a
  * buffer that they use, so such a gang would never meet. All ranks may use one buffer of
@@ -1825,8 +1826,8 @@ union drm_t3_any_command {
  * A fabric has one run at a time, of all its users. The next run is that of the user (of the
  * first rank) who has had none for longest. Of one user's gangs the one that was complete
  * first is next. The others wait, and their time runs. Every user may run it. A run is bounded,
- * reads and writes no memory but the two structs and the counts, and keeps no engine of a device from other
- * queues. It takes the emulator's time and memory.
+ * reads and writes no memory but the two structs and the counts, and keeps no engine of a
+ * device from other queues. It takes the emulator's time and memory.
  *
  * The result is written when the run has ended, before the job's fence signals. A job that
  * fails may leave the result as it was, or written.

@@ -883,7 +883,7 @@ enum t3_timed_collective {
 	T3_TIMED_COLLECTIVES = 4,    /* number of them */
 };
 
-/* The GEMM of experts after which rows go back to their tokens' ranks, or before which they come. */
+/* The GEMM of experts: rows go back to their tokens' ranks after it, or come before it. */
 enum t3_timed_way {
 	T3_TIMED_COMBINE = 0,  /* rows of `columns` elements go back after it */
 	T3_TIMED_DISPATCH = 1, /* rows of `depth` elements come before it */

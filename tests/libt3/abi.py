@@ -23,6 +23,8 @@ FLAGS = ["-std=gnu11", f"-I{ROOT}/uapi", f"-I{ROOT}/libt3"]
 
 # Structs that callers do not make themselves, or whose size they tell: fields come at the end.
 MAY_GROW = re.compile(r"drm_t3_\w+|t3_device_entry|t3_import_info")
+# Unions of such structs: a member may grow in its place.
+UNIONS = re.compile(r"drm_t3_any_command\.\w+")
 # Numbers that grow with what they count.
 COUNTS = re.compile(r"(?!DRM_T3_OP_)\w+_(COUNT|MINOR|MAX)")
 IOCTL_SIZE = 0x3fff << 16
@@ -129,6 +131,13 @@ def is_padding(name):
     return re.search(r"\.(pad\w*|reserved\w*)$", name)
 
 
+def has_grown_in_place(name, old, new):
+    if not UNIONS.fullmatch(name):
+        return False
+    (old_place, old_size), (place, size) = old.split(), new.split()
+    return place == old_place and int(size) > int(old_size)
+
+
 def number_is_kept(name, old, new):
     if name.startswith("DRM_IOCTL_"):
         # The request has its struct's size inside. A struct that grows is another line.
@@ -151,7 +160,7 @@ def complaint(key, old, new, release):
         return (f"struct {name} has {new or 'no more'} bytes, and had {old} in {release}: programs "
                 "have the old size compiled in; make a struct with another name")
     if kind == "field":
-        if new is None and is_padding(name):
+        if is_padding(name) if new is None else has_grown_in_place(name, old, new):
             return None
         return (f"field {name} is at {new or 'no place'} (offset, bytes), and was at {old} in "
                 f"{release}: programs have the old place compiled in; add fields at the end")
@@ -195,6 +204,9 @@ CHANGES = [
     ("a struct less", ("struct", "drm_t3_query"), None, "no more bytes"),
     ("a field elsewhere", ("field", "drm_t3_query.data"), "0 8", "was at 8 8"),
     ("a field less", ("field", "drm_t3_query.data"), None, "no place"),
+    ("a larger member of a union", ("field", "drm_t3_any_command.copy"), "0 72", ""),
+    ("a smaller member of a union", ("field", "drm_t3_any_command.copy"), "0 56", "was at 0 64"),
+    ("a larger field of a struct", ("field", "drm_t3_query.data"), "8 16", "was at 8 8"),
     ("a pad that is used now", ("field", "t3_plan_desc.pad"), None, ""),
     ("another number", ("number", "DRM_T3_F32"), "0x77", "the old number"),
     ("another maximum's operation", ("number", "DRM_T3_OP_MAX"), "0x7", "the old number"),

@@ -125,7 +125,7 @@ static void test_refused(void)
 	refused(vm, "drop rank=0 peer=1; dorp rank=0 peer=1",
 		"inject: 'dorp' is no kind of fault: allowed are drop, duplicate, corrupt, "
 		"reorder, delay, drop-response, link-down, link-up, link-random, poison, unpoison, "
-		"lose-irq, fail-dma, hang-queue, unhang-queue, node-cut, node-stall, "
+		"lose-irq, fail-dma, hang-queue, unhang-queue, port-reset, node-cut, node-stall, "
 		"node-random");
 	refused(vm, "drop rank=0", "inject: drop needs peer");
 	refused(vm, "drop rank=0 peer=9", "inject: drop: there is no link from rank=0 to peer=9");

@@ -304,7 +304,6 @@ def is_view(func: Any) -> bool:
     return any(info is not None and not info.is_write for info in infos)
 
 
-@functools.lru_cache(maxsize=None)
 def is_wrapper(kind: type) -> bool:
     """Whether its tensors hold others, with which they do everything. torch 1.13 has none."""
     return hasattr(kind, "__tensor_flatten__")
