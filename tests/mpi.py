@@ -226,7 +226,7 @@ def wrong_parameters_are_named(_place):
     for name, value, says in (("piece", "5", "coll_t3_piece is below 4096"),
                               ("plans", "17", "coll_t3_plans is not 1 to 16"),
                               ("setup_timeout", "0", "coll_t3_setup_timeout is not 1 or more"),
-                              ("algorithm", "rings", "coll_t3_algorithm is not auto, ring, direct or hier")):
+                              ("algorithm", "rings", "coll_t3_algorithm is not auto, ring, direct, hier")):
         status, text = on_host(COMPONENT, "--mca", f"coll_t3_{name}", value, program=(MEMORY, "ordinary"))
         must(passed(text, 2), text)
         must(says in text and status == 0, text)
