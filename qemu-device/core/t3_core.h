@@ -327,7 +327,7 @@ struct t3_link_info {
 	uint32_t waiting_segments, waiting_control;
 	uint64_t next;
 };
-/* Ranks, or T3_SWITCH_RANK. */
+/* Ranks, T3_SWITCH_RANK, or T3_SWITCH_PART and a node. */
 bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t dst,
 			 struct t3_link_info *info);
 

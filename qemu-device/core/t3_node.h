@@ -11,7 +11,7 @@
 
 #include "t3_core.h"
 
-#define T3_NODE_VERSION 2u
+#define T3_NODE_VERSION 3u
 #define T3_NODE_ID_SIZE 16u
 #define T3_MAX_NODES	T3_MAX_RANKS
 
@@ -69,7 +69,8 @@ struct t3_peer_info {
 };
 
 /*
- * NULL: the configuration is wrong, the ranks belong to another peer already, or there is no memory.
+ * NULL: the configuration is wrong, its number or ranks belong to another peer already, or there is
+ * no memory.
  * Without a connection its links lose all packets.
  */
 struct t3_peer *t3_peer_new(struct t3_fabric *fabric, const struct t3_peer_config *config,

@@ -24,7 +24,7 @@ enum { REFUSED_FABRIC = 3, REFUSED_NODE = 5 };
 /* Node 1's of node_start(), or another one's. */
 static void fill_greeting(uint8_t *frame, const char *uuid, uint32_t node)
 {
-	const uint32_t head[2] = { 1, GREETING - 8 }, version[2] = { 2, 0 };
+	const uint32_t head[2] = { 1, GREETING - 8 }, version[2] = { 3, 0 };
 	const uint32_t rest[6] = { T3_TOPOLOGY_RING, 2, 2, node, 1u << node, 0 };
 	QemuUUID id;
 

@@ -88,7 +88,7 @@ static struct greeting greeting(void)
 	struct greeting hello = {
 		.head = { .type = HELLO, .length = sizeof(hello) - sizeof(hello.head) },
 		.magic = "T3 NODE",
-		.version = 2,
+		.version = 3,
 		.topology = T3_TOPOLOGY_RING,
 		.ranks = 2,
 		.nodes = 2,

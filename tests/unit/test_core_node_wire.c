@@ -80,7 +80,7 @@ TEST("a greeting must be of this fabric")
 	h.magic[0] = 'X';
 	check_refused(&h, "no node of a T3 fabric");
 	h.version = 7;
-	check_refused(&h, "another version of the protocol (7, here 2)");
+	check_refused(&h, "another version of the protocol (7, here 3)");
 	h.fabric[15] ^= 1;
 	check_refused(&h, "another fabric");
 	h.topology = T3_TOPOLOGY_FULL;
@@ -107,13 +107,13 @@ TEST("a greeting must be of this fabric")
 TEST("greetings of other versions have other lengths")
 {
 	uint8_t body[1024] = T3_HELLO_MAGIC;
-	uint32_t version = 3, length;
+	uint32_t version = 4, length;
 
 	memcpy(body + 8, &version, sizeof(version));
 	for (length = 12; length <= sizeof(body); length++) {
 		struct host *host = pair(false);
 
-		assert_non_null(strstr(take(host, T3_FRAME_HELLO, 0, body, length), "(3, here 2)"));
+		assert_non_null(strstr(take(host, T3_FRAME_HELLO, 0, body, length), "(4, here 3)"));
 		host_free(host);
 	}
 }

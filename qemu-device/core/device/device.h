@@ -11,13 +11,18 @@
 #include "clock/clock.h"
 
 struct t3_link;
+struct t3_link_ops;
 struct t3_peer;
 struct t3_port;
 struct t3_recorder;
 struct t3_switch;
 
-/* The ends of links: the ranks, and the switch behind them (T3_SWITCH_RANK). */
-#define T3_FABRIC_ENDS (T3_MAX_RANKS + 1)
+/*
+ * The ends of links: the ranks, the switch behind them (T3_SWITCH_RANK), and its parts on other nodes
+ * (T3_SWITCH_PART and the node). In packets each part is T3_SWITCH_RANK.
+ */
+#define T3_FABRIC_ENDS (T3_SWITCH_PART + T3_MAX_RANKS)
+#define T3_NO_PART     T3_FABRIC_ENDS
 
 /* A counted injection: skips nth - 1 events, then hits `count` events. nth 0: off. */
 struct t3_injection {
@@ -43,12 +48,15 @@ struct t3_fabric {
 	void *opaque;
 	struct t3_clock clock;
 	uint32_t inline_budget;
-	struct t3_recorder *recorder;	    /* NULL: not recorded */
-	struct t3_dev *dev[T3_FABRIC_ENDS]; /* that of the switch has counters alone */
+	struct t3_recorder *recorder;		/* NULL: not recorded */
+	struct t3_dev *dev[T3_SWITCH_RANK + 1]; /* that of the switch has counters alone */
 	struct t3_rank_injection injected[T3_MAX_RANKS];
 	struct t3_link *link[T3_FABRIC_ENDS][T3_FABRIC_ENDS]; /* [source][target] */
-	struct t3_peer *peer[T3_MAX_RANKS];		      /* of a remote rank; NULL: none */
-	struct t3_switch *sw;				      /* NULL: none */
+	struct t3_peer *peer[T3_FABRIC_ENDS]; /* of an end on another node; NULL: none */
+	struct t3_switch *sw;		      /* NULL: none; its part on this node */
+	/* The end that has the groups of a rank. T3_NO_PART: no peer has said which node that is. */
+	uint32_t part[T3_MAX_RANKS];
+	const struct t3_link_ops *part_ops; /* of links with parts on other nodes */
 };
 
 #define T3_HOST_LINE 64u /* bytes of a line of the host's cache; another size costs only time */
@@ -76,10 +84,30 @@ struct t3_dev {
 	uint64_t counter[T3_COUNTER_COUNT];
 };
 
-/* Its device is on another node. The switch is on this one. */
+/* Its device is on another node. */
 static inline bool t3_rank_is_remote(const struct t3_fabric *fabric, uint32_t rank)
 {
 	return rank < T3_MAX_RANKS && fabric->config.remote >> rank & 1;
+}
+
+/*
+ * The end where the space, or the group, of a rank is. T3_NO_PART: a group of a node that is unknown.
+ * The switch on this node refuses the numbers that no group has.
+ */
+static inline uint32_t t3_fabric_end(const struct t3_fabric *fabric, uint32_t rank, uint32_t space)
+{
+	uint32_t owner = space / T3_PORT_GROUPS;
+
+	return rank == T3_SWITCH_RANK && owner < T3_MAX_RANKS ? fabric->part[owner] : rank;
+}
+
+/* From a rank of this node to the space, or the group, of another one. NULL: there is none. */
+static inline struct t3_link *t3_fabric_link(const struct t3_fabric *fabric, uint32_t from,
+					     uint32_t rank, uint32_t space)
+{
+	uint32_t end = t3_fabric_end(fabric, rank, space);
+
+	return rank <= T3_SWITCH_RANK && end < T3_FABRIC_ENDS ? fabric->link[from][end] : NULL;
 }
 
 /* fabric is NULL if the device is not attached. */

@@ -171,13 +171,11 @@ static uint32_t tile_query(struct t3_space *space, void *mailbox)
 
 /* ------------------------------------------------------- routes and imports */
 
-static struct t3_link *link_to(const struct t3_space *space, uint32_t rank)
+static struct t3_link *link_to(const struct t3_space *space, uint32_t rank, uint32_t peer)
 {
 	const struct t3_dev *dev = space->dev;
 
-	if (!dev->fabric || rank >= T3_FABRIC_ENDS)
-		return NULL;
-	return dev->fabric->link[dev->rank][rank];
+	return dev->fabric ? t3_fabric_link(dev->fabric, dev->rank, rank, peer) : NULL;
 }
 
 /* A peer's STATE names no more than this, so equal routes could not be told apart. */
@@ -199,7 +197,7 @@ static bool route_exists(const struct t3_space *space, const struct t3_cmd_route
 uint32_t t3_route_set(struct t3_space *space, const struct t3_cmd_route_set *cmd)
 {
 	struct t3_route *route;
-	struct t3_link *link = link_to(space, cmd->peer_rank);
+	struct t3_link *link = link_to(space, cmd->peer_rank, cmd->peer_space);
 
 	if (cmd->route >= T3_SPACE_ROUTES)
 		return T3_ADMIN_BAD_INDEX;
@@ -297,7 +295,7 @@ uint32_t t3_import_set(struct t3_space *space, const struct t3_cmd_import_set *c
 	import = &space->import[cmd->import];
 	if (import->used || import->keyed || import->ctl.link)
 		return T3_ADMIN_EXISTS;
-	if (!link_to(space, cmd->src_rank))
+	if (!link_to(space, cmd->src_rank, cmd->src_space))
 		return T3_ADMIN_NO_ROUTE;
 	if (cmd->src_space >= T3_MAX_SPACES || !t3_computes_ops(space->dev, cmd->op_mask) ||
 	    !cmd->segment_mask)

@@ -21,7 +21,7 @@ static bool both_remote(const struct t3_fabric *fabric, uint32_t a, uint32_t b)
 static bool is_right(const struct t3_fabric_config *config)
 {
 	if (config->topology == T3_TOPOLOGY_SWITCH &&
-	    (config->remote || !config->switch_entries || config->switch_entries > T3_PORT_ENTRIES))
+	    (!config->switch_entries || config->switch_entries > T3_PORT_ENTRIES))
 		return false;
 	return config->topology <= T3_TOPOLOGY_SWITCH && config->id && config->ranks &&
 	       config->ranks <= T3_MAX_RANKS &&
@@ -42,20 +42,37 @@ static bool make_links(struct t3_fabric *fabric, uint32_t *count)
 			if (!link)
 				return false;
 			t3_space_link_init(link, fabric, a, b);
-			if (fabric->config.remote >> a & 1 || fabric->config.remote >> b & 1)
-				t3_remote_init(link, fabric->config.remote >> b & 1);
+			if (t3_rank_is_remote(fabric, a) || t3_rank_is_remote(fabric, b))
+				t3_remote_init(link, t3_rank_is_remote(fabric, b));
 			fabric->link[a][b] = link;
 			(*count)++;
 		}
 	return true;
 }
 
+/*
+ * Ranks of other nodes have links with this node's part of the switch. Those of this node's ranks with
+ * the other parts are made for each peer, of which there are as many as remote ranks at most.
+ */
 static bool make_switch(struct t3_fabric *fabric, uint32_t *count)
 {
+	uint32_t ranks = fabric->config.ranks, rank;
+	uint32_t far = (uint32_t)__builtin_popcount(fabric->config.remote);
+
+	for (rank = 0; rank < T3_MAX_RANKS; rank++)
+		fabric->part[rank] = t3_rank_is_remote(fabric, rank) ? T3_NO_PART : T3_SWITCH_RANK;
 	if (fabric->config.topology != T3_TOPOLOGY_SWITCH)
 		return true;
-	*count += 2 * fabric->config.ranks;
-	return t3_switch_new(fabric, &t3_space_link_ops);
+	*count += 2 * ranks + 2 * far * (ranks - far);
+	if (!t3_switch_new(fabric, &t3_space_link_ops))
+		return false;
+	for (rank = 0; rank < ranks; rank++) {
+		if (!t3_rank_is_remote(fabric, rank))
+			continue;
+		t3_remote_init(fabric->link[rank][T3_SWITCH_RANK], false);
+		t3_remote_init(fabric->link[T3_SWITCH_RANK][rank], true);
+	}
+	return true;
 }
 
 struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,

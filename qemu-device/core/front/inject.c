@@ -60,7 +60,7 @@ static uint32_t check(const struct t3_fabric *fabric, const struct t3_cmd_inject
 		return T3_ADMIN_BAD_VALUE;
 	rule = rule_of(inject->kind);
 	if (rule.target == AT_LINK &&
-	    (inject->rank >= T3_FABRIC_ENDS || inject->peer >= T3_FABRIC_ENDS ||
+	    (inject->rank > T3_SWITCH_RANK || inject->peer >= T3_FABRIC_ENDS ||
 	     t3_rank_is_remote(fabric, inject->rank) || !fabric->link[inject->rank][inject->peer]))
 		return T3_ADMIN_NO_ROUTE;
 	if (inject->kind == T3_INJECT_PORT_RESET && !fabric->sw)
@@ -85,10 +85,9 @@ static void set_counted(struct t3_injection *injection, const struct t3_cmd_inje
 /* Each link gets its own random sequence from the same seed. */
 static void set_random(struct t3_link *link, const struct t3_cmd_inject *inject)
 {
-	/* Those of the switch are behind all others. */
-	uint64_t place = link->dst < T3_MAX_RANKS
-				 ? link->src * T3_MAX_RANKS + link->dst + 1
-				 : (T3_MAX_RANKS + 1) * T3_MAX_RANKS + link->src + 1;
+	/* Those of the switch are behind all others, and its parts on other nodes behind them. */
+	uint64_t place = link->to < T3_MAX_RANKS ? link->src * T3_MAX_RANKS + link->dst + 1
+						 : (link->to + 1) * T3_MAX_RANKS + link->src + 1;
 	uint64_t state = inject->value ^ place * 0x9e3779b97f4a7c15ull;
 
 	link->injected.chance = inject->nth;

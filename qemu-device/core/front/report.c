@@ -218,7 +218,7 @@ static bool describe_link(const struct t3_link *link, uint32_t kind, struct t3_c
 	if (!link)
 		return false;
 	inject->kind = kind;
-	inject->peer = link->dst;
+	inject->peer = link->to;
 	switch (kind) {
 	case T3_INJECT_LINK_DOWN:
 		return link->injected.down;
@@ -239,7 +239,7 @@ static bool describe_injection(const struct t3_fabric *fabric, uint32_t rank, ui
 	const struct t3_rank_injection *injected = &fabric->injected[rank % T3_MAX_RANKS];
 
 	*inject = (struct t3_cmd_inject){ .rank = rank };
-	if (at < AT_LINK && rank == T3_SWITCH_RANK)
+	if (at < AT_LINK && rank >= T3_SWITCH_RANK)
 		return false;
 	if (at < AT_IRQ)
 		return describe_poison(injected, at, inject);

@@ -121,12 +121,18 @@ static void take_response(struct t3_link *link, uint32_t incarnation, uint32_t s
 	link->ops->room(link);
 }
 
-/* The receiver has dropped this packet and all behind it. It lives, so this is no retry. */
+/*
+ * The receiver has dropped this packet and all behind it. It lives, so this is no retry. A node that
+ * says so for ever is not waited for: t3_link_tick() counts.
+ */
 static void send_again_soon(struct t3_link *link, uint32_t incarnation)
 {
 	if (incarnation != link->incarnation || link->una == link->next)
 		return;
-	link->retries = link->stood = 0;
+	if (link->remote)
+		link->was_busy = true;
+	else
+		link->retries = link->stood = 0;
 	schedule(link, &link->on_timeout, link->fabric->clock.now + T3_LINK_AGAIN);
 }
 
@@ -160,6 +166,11 @@ void t3_link_response(struct t3_link *link, uint32_t incarnation, uint32_t seque
 {
 	uint32_t from_una = sequence - (uint32_t)link->una, i;
 
+	if (status == T3_STATUS_BUSY) {
+		if (!t3_link_injected(link, T3_INJECT_DROP_RESPONSE, sequence))
+			send_again_soon(link, incarnation);
+		return;
+	}
 	if (incarnation == link->incarnation && packets_at(link, link->una + from_una) == packets)
 		packets = 1;
 	else if (incarnation == link->incarnation)
@@ -181,9 +192,11 @@ static void trace_timeout(const struct t3_link *link, bool given_up)
 /* The other half drops all that it still sends or gets of the old incarnation. */
 static void begin_incarnation(struct t3_link *link)
 {
+	t3_heap_remove(&link->fabric->clock.heap, &link->on_timeout);
 	link->incarnation++;
 	link->una = link->next = 0;
 	link->retries = link->stood = 0;
+	link->was_busy = false;
 	t3_wire_deliver_from(link, 0);
 }
 
@@ -205,35 +218,45 @@ static void resend(struct t3_link *link)
 {
 	uint64_t seq;
 
-	trace_timeout(link, false);
 	t3_burst_end_all(link);
 	for (seq = link->una; seq < link->next; seq++)
 		t3_wire_transmit(link, slot_of(link, seq));
 	end_of(link, link->src)->counter[T3_COUNTER_LINK_RETRIES] += link->next - link->una;
 	t3_wire_deliver_from(link, link->una);
-	start_timer(link);
 }
 
 static void time_out(struct t3_link *link)
 {
-	if (link->retries++ < T3_LINK_RETRIES)
-		resend(link);
-	else
+	if (link->retries++ >= T3_LINK_RETRIES) {
 		give_up(link);
+		return;
+	}
+	trace_timeout(link, false);
+	resend(link);
+	start_timer(link);
 }
 
+/* Of a remote link: after BUSY alone. Its ticks of real time go on. */
 static void on_timeout(struct t3_event *event)
 {
-	time_out(t3_container_of(event, struct t3_link, on_timeout));
+	struct t3_link *link = t3_container_of(event, struct t3_link, on_timeout);
+
+	if (link->remote)
+		resend(link);
+	else
+		time_out(link);
 }
 
-void t3_link_tick(struct t3_link *link, uint32_t may_stand)
+void t3_link_tick(struct t3_link *link, uint32_t may_stand, bool stands)
 {
+	bool waits = stands || link->was_busy;
+
+	link->was_busy = false;
 	if (link->wrong_keys)
 		link->wrong_keys--;
 	if (link->una == link->next)
 		return;
-	if (link->stood < may_stand)
+	if (waits && link->stood < may_stand)
 		link->stood++;
 	else if (++link->idle >= T3_LINK_TICKS)
 		time_out(link);
@@ -254,7 +277,6 @@ void t3_link_drop_all(struct t3_link *link)
 	struct t3_heap *heap = &link->fabric->clock.heap;
 
 	t3_heap_remove(heap, &link->on_response);
-	t3_heap_remove(heap, &link->on_timeout);
 	t3_heap_remove(heap, &link->on_pump);
 	begin_incarnation(link);
 	link->resp_count = 0;
@@ -264,10 +286,7 @@ void t3_link_drop_all(struct t3_link *link)
 
 void t3_link_restart(struct t3_link *link)
 {
-	struct t3_heap *heap = &link->fabric->clock.heap;
-
-	t3_heap_remove(heap, &link->on_response);
-	t3_heap_remove(heap, &link->on_timeout);
+	t3_heap_remove(&link->fabric->clock.heap, &link->on_response);
 	link->resp_count = 0;
 	link->busy = 0;
 	t3_link_cut(link);
@@ -290,7 +309,7 @@ void t3_link_clear(struct t3_link *link)
 void t3_link_schedule_loss(struct t3_link *link)
 {
 	if (link->remote)
-		link->remote->loss(link);
+		link->remote->loss(link, false);
 	else if (!link->on_loss.pos)
 		schedule(link, &link->on_loss, link->fabric->clock.now + T3_LINK_LATENCY);
 }
@@ -321,6 +340,12 @@ void t3_link_notice_loss(struct t3_link *link)
 	on_loss(&link->on_loss);
 }
 
+void t3_link_renounce(struct t3_link *link)
+{
+	t3_link_restart(link);
+	link->remote->loss(link, true);
+}
+
 static void init_event(struct t3_event *event, uint32_t rank, void (*fire)(struct t3_event *))
 {
 	event->rank = rank;
@@ -339,15 +364,17 @@ void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, 
 {
 	link->ops = ops;
 	link->fabric = fabric;
-	link->src = src;
-	link->dst = dst;
+	link->from = src;
+	link->to = dst;
+	link->src = src < T3_SWITCH_RANK ? src : T3_SWITCH_RANK;
+	link->dst = dst < T3_SWITCH_RANK ? dst : T3_SWITCH_RANK;
 	link->incarnation = 1;
 	link->burst_keeps = T3_LINK_RESERVE;
-	init_event(&link->on_arrival, dst, t3_wire_arrival);
-	init_event(&link->on_response, src, on_response);
-	init_event(&link->on_timeout, src, on_timeout);
-	init_event(&link->on_pump, src, on_pump);
-	init_event(&link->on_loss, dst, on_loss);
+	init_event(&link->on_arrival, link->dst, t3_wire_arrival);
+	init_event(&link->on_response, link->src, on_response);
+	init_event(&link->on_timeout, link->src, on_timeout);
+	init_event(&link->on_pump, link->src, on_pump);
+	init_event(&link->on_loss, link->dst, on_loss);
 }
 
 /* The source alone has clients that wait for the link. */

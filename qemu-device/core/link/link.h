@@ -20,6 +20,7 @@
 #define T3_LINK_RESPONSES 128u
 #define T3_LINK_TICKS	  2u	/* of a remote link, instead of T3_LINK_TIMEOUT */
 #define T3_LINK_AGAIN	  1000u /* ns after which a packet is sent again that found no room */
+#define T3_LINK_KEYS	  16u	/* wrong keys on a remote link that are judged at once */
 #define T3_STATUS_LINK	  0xffu /* beside t3_nak: no response after all retries */
 #define T3_STATUS_BUSY	  0xfeu /* beside t3_nak: there was no room; the packet comes again */
 
@@ -58,12 +59,18 @@ struct t3_remote_ops {
 	/* At the source: a packet leaves. It may be lost. `corrupt`: it is damaged on its way. */
 	void (*packet)(struct t3_link *link, const struct t3_packet *packet, const uint8_t *payload,
 		       bool corrupt);
-	/* At the target: a packet, or a burst, is answered with t3_nak. The response may be lost. */
+	/*
+	 * At the target: a packet, or a burst, is answered with t3_nak or T3_STATUS_BUSY. The
+	 * response may be lost.
+	 */
 	void (*response)(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
 	/* At the source: may a burst leave? False: each packet may meet a fault of its own. */
 	bool (*bursts)(const struct t3_link *link);
-	/* At the source: its device was reset or detached. */
-	void (*loss)(struct t3_link *link);
+	/*
+	 * At the source: its device was reset or detached. `all`: all spaces there are lost to the
+	 * target, whatever their generations.
+	 */
+	void (*loss)(struct t3_link *link, bool all);
 };
 
 /* A control packet that waits for its link. Each route and each import has at most one. */
@@ -132,14 +139,17 @@ struct t3_link {
 	const struct t3_link_ops *ops;
 	const struct t3_remote_ops *remote; /* NULL: both halves are here */
 	struct t3_fabric *fabric;
-	uint32_t src;
+	uint32_t src; /* as packets say: ranks, or T3_SWITCH_RANK */
 	uint32_t dst;
+	uint32_t from, to; /* the same as ends: its place in t3_fabric.link */
 	uint32_t
 		idle; /* remote: t3_link_tick() since the last packet or response of unanswered ones */
 	uint32_t wrong_keys; /* remote: that came, minus those that time has forgiven */
 	uint32_t incarnation;
 	uint32_t retries;
-	uint32_t stood;	  /* remote: ticks without progress in which the other node stood still */
+	uint32_t stood;	  /* remote: ticks without progress in which the other node stood still, or
+			     answered BUSY */
+	bool was_busy;	  /* remote: T3_STATUS_BUSY came since the last tick */
 	uint64_t una;	  /* oldest packet without response */
 	uint64_t next;	  /* next packet to be sent for the first time */
 	uint64_t deliver; /* next packet to arrive */
@@ -205,7 +215,7 @@ uint32_t t3_burst_room(const struct t3_link *link);
 void t3_burst_end(struct t3_link *link, uint64_t seq);
 void t3_burst_end_all(struct t3_link *link);
 
-/* link.c */
+/* link.c. src, dst: ends */
 void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
 		  const struct t3_link_ops *ops);
 uint32_t t3_link_free_slots(const struct t3_link *link);
@@ -221,6 +231,8 @@ void t3_link_restart(struct t3_link *link);
 /* The sender was reset or detached: the target learns it after the latency, or at once. */
 void t3_link_schedule_loss(struct t3_link *link);
 void t3_link_notice_loss(struct t3_link *link);
+/* Of a remote link: all that its source has said is void. The sending half begins anew. */
+void t3_link_renounce(struct t3_link *link);
 /* The target learns it now; generation as of t3_link_ops.lost. */
 void t3_link_lost(struct t3_link *link, const uint32_t *generation);
 /* False: fewer slots are free, and the caller cannot wait for more. */
@@ -229,13 +241,13 @@ bool t3_link_make_room(struct t3_link *link, uint32_t slots);
  * For remote links. The first marks one before its first use: the source, or the target, is here. A
  * response to so many packets came. A tick of real time passed: after T3_LINK_TICKS without a
  * response the sender repeats its packets. Before that it waits, between two responses, for up to
- * `may_stand` ticks of a node that stands still. The connection ended: all packets under way are
- * lost.
+ * `may_stand` ticks in which the node stands still (`stands`), or has answered BUSY. The connection
+ * ended: all packets under way are lost.
  */
 void t3_link_set_remote(struct t3_link *link, const struct t3_remote_ops *remote, bool source);
 void t3_link_response(struct t3_link *link, uint32_t incarnation, uint32_t sequence,
 		      uint32_t packets, uint32_t status);
-void t3_link_tick(struct t3_link *link, uint32_t may_stand);
+void t3_link_tick(struct t3_link *link, uint32_t may_stand, bool stands);
 void t3_link_cut(struct t3_link *link);
 
 /* wire.c: what is under way, and its accidents */

@@ -17,12 +17,7 @@ const char *t3_name_node_fault(uint32_t kind)
 
 static struct t3_peer *peer_of_node(const struct t3_fabric *fabric, uint32_t node)
 {
-	uint32_t rank;
-
-	for (rank = 0; rank < T3_MAX_RANKS; rank++)
-		if (fabric->peer[rank] && fabric->peer[rank]->config.node == node)
-			return fabric->peer[rank];
-	return NULL;
+	return node < T3_MAX_NODES ? fabric->peer[T3_SWITCH_PART + node] : NULL;
 }
 
 /* An injection that removes one may have any count and value. */

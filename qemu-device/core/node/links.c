@@ -2,9 +2,9 @@
 /* Links with one half on another node: their frames. SPEC.md section 16.2. */
 #include "node/node.h"
 
-static struct t3_peer *peer_of(const struct t3_link *link, uint32_t rank)
+static struct t3_peer *peer_of(const struct t3_link *link, uint32_t end)
 {
-	return link->fabric->peer[rank];
+	return link->fabric->peer[end];
 }
 
 /* ------------------------------------------------------------------ sending */
@@ -12,7 +12,7 @@ static struct t3_peer *peer_of(const struct t3_link *link, uint32_t rank)
 static void send_packet(struct t3_link *link, const struct t3_packet *packet,
 			const uint8_t *payload, bool corrupt)
 {
-	struct t3_peer *peer = peer_of(link, link->dst);
+	struct t3_peer *peer = peer_of(link, link->to);
 	struct {
 		struct t3_frame head;
 		struct t3_packet packet;
@@ -34,7 +34,7 @@ static void send_packet(struct t3_link *link, const struct t3_packet *packet,
 
 static void send_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status)
 {
-	struct t3_peer *peer = peer_of(link, link->src);
+	struct t3_peer *peer = peer_of(link, link->from);
 	struct {
 		struct t3_frame head;
 		struct t3_remote_response body;
@@ -52,10 +52,10 @@ static void send_response(struct t3_link *link, const struct t3_packet *packet, 
 		t3_peer_send(peer, &frame.head, true);
 }
 
-static void send_loss(struct t3_link *link)
+static void send_loss(struct t3_link *link, bool all)
 {
-	const struct t3_dev *dev = link->fabric->dev[link->src];
-	struct t3_peer *peer = peer_of(link, link->dst);
+	const struct t3_dev *dev = all ? NULL : link->fabric->dev[link->src];
+	struct t3_peer *peer = peer_of(link, link->to);
 	struct {
 		struct t3_frame head;
 		struct t3_remote_loss body;
@@ -75,7 +75,7 @@ static void send_loss(struct t3_link *link)
 
 static bool may_burst(const struct t3_link *link)
 {
-	const struct t3_peer *peer = peer_of(link, link->dst);
+	const struct t3_peer *peer = peer_of(link, link->to);
 
 	return !peer || !t3_node_any_injected(peer);
 }
@@ -92,19 +92,75 @@ void t3_remote_init(struct t3_link *link, bool source)
 	t3_link_set_remote(link, &remote_ops, source);
 }
 
-/* ---------------------------------------------------------------- receiving */
-
-static bool is_peers(const struct t3_peer *peer, uint32_t rank)
+static uint32_t part_of(const struct t3_peer *peer)
 {
-	return rank < T3_MAX_RANKS && peer->config.ranks >> rank & 1;
+	return T3_SWITCH_PART + peer->config.node;
 }
 
-/* The link from a peer's rank to one of this node. NULL: there is none. */
+static bool make_part_link(struct t3_fabric *fabric, uint32_t from, uint32_t to)
+{
+	struct t3_link *link;
+
+	if (fabric->link[from][to])
+		return true; /* of an earlier peer with that number */
+	link = calloc(1, sizeof(*link));
+	if (!link)
+		return false;
+	t3_link_init(link, fabric, from, to, fabric->part_ops);
+	t3_remote_init(link, to >= T3_SWITCH_PART);
+	link->burst_keeps = T3_LINK_SLOTS;
+	fabric->link[from][to] = link;
+	return true;
+}
+
+bool t3_remote_parts(const struct t3_peer *peer)
+{
+	struct t3_fabric *fabric = peer->fabric;
+	uint32_t rank;
+
+	if (!fabric->sw)
+		return true;
+	for (rank = 0; rank < fabric->config.ranks; rank++) {
+		if (peer->config.ranks >> rank & 1)
+			fabric->part[rank] = part_of(peer);
+		if (!t3_rank_is_remote(fabric, rank) &&
+		    (!make_part_link(fabric, rank, part_of(peer)) ||
+		     !make_part_link(fabric, part_of(peer), rank)))
+			return false;
+	}
+	return true;
+}
+
+/* ---------------------------------------------------------------- receiving */
+
+/* The end that the peer has as this number. T3_FABRIC_ENDS: it has none. */
+static uint32_t peers_end(const struct t3_peer *peer, uint32_t rank)
+{
+	if (rank == T3_SWITCH_RANK)
+		return part_of(peer);
+	return rank < T3_MAX_RANKS && peer->config.ranks >> rank & 1 ? rank : T3_FABRIC_ENDS;
+}
+
+/* Is it an end here: a rank of this node, or its part of the switch? */
+static bool is_own(const struct t3_peer *peer, uint32_t rank)
+{
+	return rank <= T3_SWITCH_RANK && !t3_rank_is_remote(peer->fabric, rank);
+}
+
+/* The link from a peer's end to one of this node. NULL: there is none. Two parts have none. */
 static struct t3_link *link_from(struct t3_peer *peer, uint32_t src, uint32_t dst)
 {
-	if (!is_peers(peer, src) || dst >= T3_MAX_RANKS || peer->fabric->config.remote >> dst & 1)
-		return NULL;
-	return peer->fabric->link[src][dst];
+	uint32_t from = peers_end(peer, src);
+
+	return from < T3_FABRIC_ENDS && is_own(peer, dst) ? peer->fabric->link[from][dst] : NULL;
+}
+
+/* The link from an end of this node to one of the peer's. */
+static struct t3_link *link_to(struct t3_peer *peer, uint32_t src, uint32_t dst)
+{
+	uint32_t to = peers_end(peer, dst);
+
+	return to < T3_FABRIC_ENDS && is_own(peer, src) ? peer->fabric->link[src][to] : NULL;
 }
 
 static void take_each(struct t3_link *link, const struct t3_packet *burst, const uint8_t *payload)
@@ -144,19 +200,21 @@ const char *t3_remote_packet(struct t3_peer *peer, const uint8_t *body, uint32_t
 const char *t3_remote_answer(struct t3_peer *peer, const uint8_t *body)
 {
 	struct t3_remote_response response;
+	struct t3_link *link;
 
 	memcpy(&response, body, sizeof(response));
-	if (!is_peers(peer, response.dst) || response.src >= T3_MAX_RANKS ||
-	    peer->fabric->config.remote >> response.src & 1 ||
-	    !peer->fabric->link[response.src][response.dst])
+	link = link_to(peer, response.src, response.dst);
+	if (!link)
 		return "a response is for a link that the node does not have";
-	if (response.status > T3_NAK_KEY_LIMIT)
+	if (response.status > T3_NAK_KEY_LIMIT && response.status != T3_STATUS_BUSY)
 		return "a response has an unknown status";
+	if (response.status == T3_STATUS_BUSY && link->dst != T3_SWITCH_RANK)
+		return "a response says that a space is busy";
 	if (!response.packets || response.packets > T3_LINK_BURST)
 		return "a response is for more packets than a burst has, or for none";
 	t3_meter_stop(peer, &response);
-	t3_link_response(peer->fabric->link[response.src][response.dst], response.incarnation,
-			 response.sequence, response.packets, response.status);
+	t3_link_response(link, response.incarnation, response.sequence, response.packets,
+			 response.status);
 	return NULL;
 }
 
@@ -177,49 +235,50 @@ const char *t3_remote_lost(struct t3_peer *peer, const uint8_t *body, uint32_t l
 
 /* --------------------------------------------------------------- connection */
 
-/* Calls `visit` for each link between the peer's ranks and this node's. */
+/* Calls `visit` for each link between the peer's ends and this node's. */
 static void for_links(const struct t3_peer *peer,
-		      void (*visit)(struct t3_link *link, uint32_t may_stand), uint32_t may_stand)
+		      void (*visit)(const struct t3_peer *peer, struct t3_link *link))
 {
 	const struct t3_fabric *fabric = peer->fabric;
-	uint32_t local, rank;
+	uint32_t own, end;
 
-	for (local = 0; local < fabric->config.ranks; local++)
-		for (rank = 0; rank < fabric->config.ranks && !(fabric->config.remote >> local & 1);
-		     rank++)
-			if (is_peers(peer, rank) && fabric->link[local][rank]) {
-				visit(fabric->link[local][rank], may_stand);
-				visit(fabric->link[rank][local], may_stand);
+	for (own = 0; own <= T3_SWITCH_RANK; own++)
+		for (end = 0; is_own(peer, own) && end < T3_FABRIC_ENDS; end++)
+			if (fabric->peer[end] == peer && fabric->link[own][end]) {
+				visit(peer, fabric->link[own][end]);
+				visit(peer, fabric->link[end][own]);
 			}
 }
 
-static void cut(struct t3_link *link, uint32_t may_stand)
+static void cut(const struct t3_peer *peer, struct t3_link *link)
 {
-	(void)may_stand;
 	t3_link_cut(link);
-	if (link->fabric->config.remote >> link->src & 1)
+	if (link->fabric->peer[link->from] == peer)
 		t3_link_lost(link, NULL);
 }
 
 void t3_remote_cut(const struct t3_peer *peer)
 {
-	for_links(peer, cut, 0);
+	for_links(peer, cut);
 }
 
-static void end_bursts(struct t3_link *link, uint32_t may_stand)
+static void end_bursts(const struct t3_peer *peer, struct t3_link *link)
 {
-	(void)may_stand;
+	(void)peer;
 	t3_burst_end_all(link);
 }
 
 void t3_remote_end_bursts(const struct t3_peer *peer)
 {
-	for_links(peer, end_bursts, 0);
+	for_links(peer, end_bursts);
+}
+
+static void tick(const struct t3_peer *peer, struct t3_link *link)
+{
+	t3_link_tick(link, peer->config.silence, peer->info.up && peer->silent >= T3_PEER_STILL);
 }
 
 void t3_remote_tick(const struct t3_peer *peer)
 {
-	bool still = peer->info.up && peer->silent >= T3_PEER_STILL;
-
-	for_links(peer, t3_link_tick, still ? peer->config.silence : 0);
+	for_links(peer, tick);
 }

@@ -105,6 +105,8 @@ struct t3_peer {
 
 /* links.c: the peer's links. Called when the fabric is made, for a link with one half here. */
 void t3_remote_init(struct t3_link *link, bool source);
+/* Links with the peer's part of a switch, if there is one. They belong to the fabric. */
+bool t3_remote_parts(const struct t3_peer *peer);
 /* The peer's links lose all that is under way, and each local target learns of the loss. */
 void t3_remote_cut(const struct t3_peer *peer);
 /* Bursts on the peer's links are single packets from now on. */

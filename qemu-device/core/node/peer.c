@@ -221,7 +221,7 @@ static bool is_right(const struct t3_fabric *fabric, const struct t3_peer_config
 	for (rank = 0; rank < T3_MAX_RANKS; rank++)
 		if (config->ranks >> rank & 1 && fabric->peer[rank])
 			return false;
-	return true;
+	return !fabric->peer[T3_SWITCH_PART + config->node];
 }
 
 static void set_ranks(struct t3_peer *peer, struct t3_peer *value)
@@ -231,6 +231,7 @@ static void set_ranks(struct t3_peer *peer, struct t3_peer *value)
 	for (rank = 0; rank < T3_MAX_RANKS; rank++)
 		if (peer->config.ranks >> rank & 1)
 			peer->fabric->peer[rank] = value;
+	peer->fabric->peer[T3_SWITCH_PART + peer->config.node] = value;
 }
 
 struct t3_peer *t3_peer_new(struct t3_fabric *fabric, const struct t3_peer_config *config,
@@ -248,6 +249,10 @@ struct t3_peer *t3_peer_new(struct t3_fabric *fabric, const struct t3_peer_confi
 	peer->ops = *ops;
 	peer->opaque = opaque;
 	set_ranks(peer, peer);
+	if (!t3_remote_parts(peer)) {
+		t3_peer_free(peer);
+		return NULL;
+	}
 	return peer;
 }
 

@@ -16,7 +16,7 @@ bool t3_credit_take(struct t3_queue *q, struct t3_link *link, uint32_t packets)
 {
 	if (t3_credit_fits(link, q->client, packets))
 		return true;
-	q->blocked = link->dst + 1;
+	q->blocked = link->to + 1;
 	link->engine_waits = true;
 	return false;
 }

@@ -246,7 +246,7 @@ void t3_engine_credit(struct t3_link *link)
 	for (i = 0; i < T3_MAX_QUEUES; i++) {
 		struct t3_queue *q = &t3_queues(dev)->queue[i];
 
-		if (q->blocked != link->dst + 1)
+		if (q->blocked != link->to + 1)
 			continue;
 		if (t3_credit_fits(link, q->client, 1))
 			q->blocked = 0;

@@ -9,7 +9,7 @@ static void lost(struct t3_link *link, const uint32_t *generation)
 	uint32_t id;
 
 	for (id = 0; dev && (id = t3_space_next(dev, id)) < T3_MAX_SPACES; id++)
-		t3_epoch_peer_lost(&t3_spaces(dev)->space[id], link->src, generation);
+		t3_epoch_peer_lost(&t3_spaces(dev)->space[id], link->from, generation);
 }
 
 static const uint32_t *generation(const struct t3_dev *dev)

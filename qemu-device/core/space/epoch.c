@@ -37,7 +37,6 @@ static void send_to_route(struct t3_space *space, struct t3_route *route, uint32
 void t3_epoch_send_state(struct t3_space *space, struct t3_import *import, uint32_t state,
 			 uint32_t epoch)
 {
-	struct t3_fabric *fabric = space->dev->fabric;
 	struct t3_packet packet = message(space, T3_PKT_STATE, epoch);
 
 	packet.dst_rank = (uint16_t)import->rank;
@@ -45,7 +44,10 @@ void t3_epoch_send_state(struct t3_space *space, struct t3_import *import, uint3
 	packet.dst_generation = import->generation;
 	packet.import = (uint16_t)(import - space->import); /* tells the source its route */
 	packet.arg = state;
-	t3_pump_control(space, fabric->link[space->dev->rank][import->rank], &import->ctl, &packet);
+	t3_pump_control(space,
+			t3_fabric_link(space->dev->fabric, space->dev->rank, import->rank,
+				       import->space),
+			&import->ctl, &packet);
 }
 
 static void send_states(struct t3_space *space, uint32_t state, uint32_t epoch)
@@ -332,12 +334,13 @@ static bool is_lost(const uint32_t *generation, uint32_t space, uint32_t granted
 }
 
 /*
- * The device at `rank` was reset or detached. generation: of the spaces of the device there now, or
+ * The device at that end was reset or detached. generation: of the spaces of the device there now, or
  * NULL: there is none. The effect is as if each space there with a grant to or from this one had
  * ended at epoch 0.
  */
-void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const uint32_t *generation)
+void t3_epoch_peer_lost(struct t3_space *space, uint32_t end, const uint32_t *generation)
 {
+	const struct t3_fabric *fabric = space->dev->fabric;
 	uint32_t i;
 
 	if (!t3_space_live(space))
@@ -345,14 +348,14 @@ void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const uint32_t *g
 	for (i = 0; i < T3_SPACE_ROUTES; i++) {
 		struct t3_route *route = &space->route[i];
 
-		if (route->used && route->rank == rank &&
+		if (route->used && t3_fabric_end(fabric, route->rank, route->space) == end &&
 		    is_lost(generation, route->space, route->generation))
 			t3_epoch_peer_state(space, route, T3_SPACE_DISABLED, 0);
 	}
 	for (i = 0; i < T3_SPACE_IMPORTS; i++) {
 		struct t3_import *import = &space->import[i];
 
-		if (import->used && import->rank == rank &&
+		if (import->used && t3_fabric_end(fabric, import->rank, import->space) == end &&
 		    is_lost(generation, import->space, import->generation))
 			t3_epoch_poisoned(space, import, 0);
 	}

@@ -5,15 +5,7 @@
  */
 #include "space/space_private.h"
 
-/* Wrong keys from a rank of another node that are judged at once; each tick allows one more. */
-#define WRONG_KEYS 16u
-
 /* ------------------------------------------------------------------- target */
-
-static bool is_remote(const struct t3_space *space, uint32_t rank)
-{
-	return t3_rank_is_remote(space->dev->fabric, rank);
-}
 
 uint32_t t3_key_set(struct t3_space *space, const struct t3_cmd_key_set *cmd)
 {
@@ -96,7 +88,7 @@ uint32_t t3_key_claimed(struct t3_link *link, const struct t3_packet *packet)
 	struct t3_import *import;
 	bool same;
 
-	if (link->wrong_keys >= WRONG_KEYS)
+	if (link->wrong_keys >= T3_LINK_KEYS)
 		return T3_NAK_KEY_LIMIT;
 	import = entry_of(dev, packet);
 	same = same_key(import ? import->key : no_key, packet);
@@ -129,7 +121,7 @@ uint32_t t3_key_ask(struct t3_space *space, struct t3_route *route, const uint32
 		.src_segment = ++space->claims,
 	};
 
-	if (is_remote(space, route->rank) && space->dev->config.keys != T3_KEYS_FABRIC) {
+	if (route->link->remote && space->dev->config.keys != T3_KEYS_FABRIC) {
 		route->used = false;
 		return T3_ADMIN_NO_ROUTE;
 	}

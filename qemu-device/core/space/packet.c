@@ -199,13 +199,17 @@ uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
 	return receive(link, packet, payload);
 }
 
-/* The switch sends no bursts, and claims nothing. */
+/*
+ * The switch sends no bursts, and claims nothing. A part of it on another node has its own groups
+ * alone, so no node speaks for the groups of a third one.
+ */
 uint32_t t3_packet_receive_group(struct t3_link *link, const struct t3_packet *packet,
 				 const uint8_t *payload)
 {
 	if (!well_formed(link, packet) || packet->more >= T3_GROUP_MEMBERS ||
 	    (packet->type == T3_PKT_UPDATE ? is_burst(packet) : packet->more != 0) ||
-	    packet->type == T3_PKT_CLAIM)
+	    packet->type == T3_PKT_CLAIM ||
+	    t3_fabric_end(link->fabric, T3_SWITCH_RANK, packet->src_space) != link->from)
 		return T3_NAK_MALFORMED;
 	return receive(link, packet, payload);
 }

@@ -38,7 +38,7 @@ void t3_epoch_peer_state(struct t3_space *space, struct t3_route *route, uint32_
 void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_t epoch);
 /* The target has taken the route's key, or refused it. */
 void t3_epoch_route_answered(struct t3_space *space, struct t3_route *route);
-void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const uint32_t *generation);
+void t3_epoch_peer_lost(struct t3_space *space, uint32_t end, const uint32_t *generation);
 void t3_epoch_send_gone(struct t3_space *space, uint32_t state);
 void t3_epoch_segment_tracked(struct t3_segment *segment);
 void t3_epoch_segment_acked(struct t3_segment *segment, uint32_t bytes);

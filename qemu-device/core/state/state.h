@@ -34,15 +34,15 @@ T3_STATE_SIZE(t3_slot, 80);
 T3_STATE_SIZE(t3_response, 24);
 T3_STATE_SIZE(
 	t3_link,
-	84456); /* ops, burst_keeps: of the topology; remote, wanted, idle, wrong_keys, stood: not across
-		   a load */
+	84464); /* ops, burst_keeps, from, to: of the topology; remote, wanted, idle, wrong_keys, stood,
+		   was_busy: not across a load */
 T3_STATE_SIZE(t3_gang, 64);
-T3_STATE_SIZE(t3_fabric, 18600); /* ops: callbacks; peer: connected anew */
+T3_STATE_SIZE(t3_fabric, 44088); /* ops: callbacks; peer: connected anew; part: of several nodes */
 T3_STATE_SIZE(t3_group_end, 52);
 T3_STATE_SIZE(t3_group, 1952);	      /* reserve, held: derived */
 T3_STATE_SIZE(t3_switch_entry, 1128); /* used, chain, before: derived */
 T3_STATE_SIZE(t3_switch_port, 296);   /* tell, free, fresh, used, reserved: derived */
-T3_STATE_SIZE(t3_switch, 13984 + T3_STATE_COUNTERS); /* ops: callbacks; bucket: derived */
+T3_STATE_SIZE(t3_switch, 14040 + T3_STATE_COUNTERS); /* ops: callbacks; bucket: derived */
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);

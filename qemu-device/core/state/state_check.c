@@ -112,7 +112,7 @@ static const char *check_ctl(const struct t3_space *space, const struct t3_ctl *
 
 static const char *check_peers(const struct t3_space *space)
 {
-	struct t3_link *const *links = space->dev->fabric->link[space->dev->rank];
+	const struct t3_dev *dev = space->dev;
 	const char *broken = NULL;
 	uint32_t i;
 
@@ -125,7 +125,9 @@ static const char *check_peers(const struct t3_space *space)
 		const struct t3_import *import = &space->import[i];
 
 		broken = check_ctl(space, &import->ctl, true,
-				   import->used ? links[import->rank] : NULL);
+				   import->used ? t3_fabric_link(dev->fabric, dev->rank,
+								 import->rank, import->space)
+						: NULL);
 	}
 	return broken;
 }

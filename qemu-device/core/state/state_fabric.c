@@ -9,9 +9,11 @@ static const struct t3_slot *slot_of(const struct t3_link *link, uint64_t seq)
 	return &link->slot[seq % T3_LINK_SLOTS];
 }
 
-/* How many packets of the sender's incarnation have arrived. */
+/* How many packets of the sender's incarnation have arrived. Of a remote link that is not known here. */
 static uint64_t arrived(const struct t3_link *link)
 {
+	if (link->remote)
+		return link->next;
 	return link->receiver.incarnation == link->incarnation ? link->receiver.expect : 0;
 }
 
@@ -30,7 +32,8 @@ static const char *check_sequence(const struct t3_link *link)
 	    link->una > expect || expect > link->next || link->deliver < link->una ||
 	    link->deliver > link->next)
 		return "a link's sequence numbers contradict each other";
-	if (incarnation && incarnation != link->incarnation && !is_old(link, incarnation))
+	if (!link->remote && incarnation && incarnation != link->incarnation &&
+	    !is_old(link, incarnation))
 		return "a link's receiver is ahead of its sender";
 	if (link->retries > T3_LINK_RETRIES)
 		return "a link has more retries than allowed";
@@ -49,8 +52,7 @@ static const char *check_slot(const struct t3_link *link, uint64_t seq)
 	    packet->src_space >= T3_MAX_SPACES ||
 	    (packet->type != T3_PKT_CLAIM && packet->src_segment >= T3_SPACE_SEGMENTS))
 		return "a packet's source is out of range";
-	if (slot->packets > 1 &&
-	    (packet->type != T3_PKT_UPDATE || link->remote || t3_link_any_injected(link)))
+	if (slot->packets > 1 && (packet->type != T3_PKT_UPDATE || t3_link_any_injected(link)))
 		return "a link has a burst, and its packets travel alone";
 	if (slot->answered && (seq >= arrived(link) || seq == link->una))
 		return "a packet is answered, but has not arrived or is the oldest unanswered one";
@@ -109,7 +111,9 @@ static const char *check_events(const struct t3_link *link)
 		return "a link is in use, but its source rank has no device";
 	if (!!link->resp_count != !!link->on_response.pos)
 		return "a link's responses contradict its response event";
-	if ((unanswered && !link->remote) != !!link->on_timeout.pos)
+	/* A remote link has one only after BUSY. */
+	if (link->remote ? !unanswered && link->on_timeout.pos
+			 : unanswered != !!link->on_timeout.pos)
 		return "a link's unanswered packets contradict its timeout event";
 	if (t3_turn_waits(link) && !link->on_pump.pos && !unanswered)
 		return "packets wait for a link, but no event will send them";

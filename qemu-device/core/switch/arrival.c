@@ -63,13 +63,25 @@ static bool same_key(const uint32_t *key, const struct t3_packet *packet)
 }
 
 /* All that can be wrong is refused with one reason. The same space may claim its place again. */
-static uint32_t claim(struct t3_switch *sw, const struct t3_packet *packet)
+static bool may_claim(const struct t3_switch *sw, const struct t3_link *link,
+		      const struct t3_group *group, const struct t3_group_end *end,
+		      const struct t3_packet *packet)
+{
+	const struct t3_dev *owner = sw->fabric->dev[group->owner];
+
+	return (!link->remote || (owner && owner->config.keys == T3_KEYS_FABRIC)) &&
+	       end->rank_mask >> packet->src_rank & 1 && (!end->used || is_from(end, packet));
+}
+
+static uint32_t claim(struct t3_switch *sw, struct t3_link *link, const struct t3_packet *packet)
 {
 	static const uint32_t no_key[T3_KEY_WORDS];
 	struct t3_group_end *end = NULL;
-	struct t3_group *group;
+	struct t3_group *group = NULL;
 	bool same;
 
+	if (link->wrong_keys >= T3_LINK_KEYS)
+		return T3_NAK_KEY_LIMIT;
 	if (packet->dst_space < T3_MAX_GROUPS && packet->import < T3_GROUP_MEMBERS) {
 		group = &sw->group[packet->dst_space];
 		if (packet->dst_generation == sw->generation[packet->dst_space] &&
@@ -78,8 +90,9 @@ static uint32_t claim(struct t3_switch *sw, const struct t3_packet *packet)
 	}
 	same = same_key(end ? end->key : no_key, packet);
 	if (!end || !same || packet->src_space >= T3_MAX_SPACES ||
-	    !(end->rank_mask >> packet->src_rank & 1) || (end->used && !is_from(end, packet))) {
+	    !may_claim(sw, link, group, end, packet)) {
 		sw->port[packet->src_rank].counts.wrong_keys++;
+		link->wrong_keys += link->remote != NULL;
 		return T3_NAK_NO_GRANT;
 	}
 	end->used = true;
@@ -118,8 +131,8 @@ static uint32_t from_source(struct t3_switch *sw, struct t3_group *group,
 					      : t3_group_multicast(sw, group, packet, payload);
 }
 
-static uint32_t receive(struct t3_switch *sw, const struct t3_link *link,
-			const struct t3_packet *packet, const uint8_t *payload)
+static uint32_t receive(struct t3_switch *sw, struct t3_link *link, const struct t3_packet *packet,
+			const uint8_t *payload)
 {
 	struct t3_group_end *end;
 	struct t3_group *group;
@@ -127,7 +140,7 @@ static uint32_t receive(struct t3_switch *sw, const struct t3_link *link,
 	if (!well_formed(link, packet))
 		return T3_NAK_MALFORMED;
 	if (packet->type == T3_PKT_CLAIM)
-		return claim(sw, packet);
+		return claim(sw, link, packet);
 	if (packet->dst_space >= T3_MAX_GROUPS)
 		return T3_NAK_NO_SPACE;
 	group = &sw->group[packet->dst_space];

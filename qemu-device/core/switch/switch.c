@@ -33,6 +33,9 @@ static void init_ops(struct t3_switch *sw, const struct t3_link_ops *space)
 	sw->down_ops.generation = generation;
 	sw->down_ops.room = t3_port_room;
 	sw->down_ops.pump = no_pump;
+	/* At both ends of a link with another node's part, as far as this node has them, is a space. */
+	sw->part_ops = *space;
+	sw->part_ops.receive = space->receive_group;
 }
 
 static struct t3_link *new_link(struct t3_switch *sw, uint32_t src, uint32_t dst,
@@ -70,6 +73,7 @@ bool t3_switch_new(struct t3_fabric *fabric, const struct t3_link_ops *space)
 	sw->dev.fabric = fabric;
 	sw->dev.rank = T3_SWITCH_RANK;
 	init_ops(sw, space);
+	fabric->part_ops = &sw->part_ops;
 	first_generations(sw);
 	sw->group = calloc(T3_MAX_GROUPS, sizeof(sw->group[0]));
 	if (!sw->group || !t3_entries_new(sw))
@@ -150,12 +154,23 @@ static void reset_all(struct t3_switch *sw)
 	}
 }
 
+/* The rank's links with parts on other nodes. Those parts do what this one does. */
+static void reset_far(struct t3_switch *sw, uint32_t rank)
+{
+	uint32_t part;
+
+	for (part = T3_SWITCH_PART; part < T3_FABRIC_ENDS; part++)
+		if (sw->fabric->link[rank][part])
+			t3_link_renounce(sw->fabric->link[rank][part]);
+}
+
 void t3_switch_reset(struct t3_switch *sw, uint32_t rank)
 {
 	if (rank == T3_SWITCH_RANK) {
 		reset_all(sw);
 		return;
 	}
+	reset_far(sw, rank);
 	t3_link_restart(sw->port[rank].up);
 	t3_link_restart(sw->port[rank].down);
 	t3_group_rank_lost(sw, rank, NULL, true);

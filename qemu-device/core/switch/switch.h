@@ -2,7 +2,8 @@
 /*
  * The switch: groups of spaces, for which it merges and copies updates. SPEC.md chapter 17. A link
  * leads from each rank to it, and one from it to each rank. It knows spaces only by rank, number and
- * generation. The front gives it the drivers' commands, and state/ saves it.
+ * generation. The front gives it the drivers' commands, and state/ saves it. Of a fabric of several
+ * nodes this is the part on this node, which has the groups of this node's ranks.
  */
 #ifndef T3_CORE_SWITCH_H
 #define T3_CORE_SWITCH_H
@@ -86,7 +87,7 @@ struct t3_switch_port {
 struct t3_switch {
 	struct t3_dev dev; /* for the counters of links; nothing else of it is used */
 	struct t3_fabric *fabric;
-	struct t3_link_ops up_ops, down_ops;
+	struct t3_link_ops up_ops, down_ops, part_ops;
 	struct t3_switch_port port[T3_MAX_RANKS];
 	struct t3_group *group; /* T3_MAX_GROUPS; those of rank r begin at r * T3_PORT_GROUPS */
 	uint32_t generation[T3_MAX_GROUPS];

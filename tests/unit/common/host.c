@@ -262,6 +262,7 @@ static struct host *empty_host(const struct host_config *config)
 	assert_non_null(host);
 	host->config = *config;
 	host->ranks = config->ranks;
+	host->switch_entries = config->topology == T3_TOPOLOGY_SWITCH ? HOST_ENTRIES : 0;
 	return host;
 }
 

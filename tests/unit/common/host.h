@@ -112,6 +112,8 @@ struct host {
 	struct host_dev dev[T3_MAX_RANKS];
 };
 
+#define HOST_ENTRIES 64u /* of each port of a switch, unless a test says another number */
+
 struct host *host_new(const struct host_config *config);
 struct host *host_new_recorded(const struct host_config *config, t3_record_emit *emit,
 			       void *opaque);

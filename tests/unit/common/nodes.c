@@ -31,7 +31,12 @@ struct nodes {
 		for ((b) = 0; (b) < (nodes)->count; (b)++) \
 			if ((a) != (b))
 
-static uint32_t node_of(const struct host *host, uint32_t rank)
+uint32_t nodes_count(const struct host *host)
+{
+	return host->nodes->count;
+}
+
+uint32_t nodes_of(const struct host *host, uint32_t rank)
 {
 	return rank * host->nodes->count / host->ranks;
 }
@@ -41,7 +46,7 @@ static uint32_t ranks_of(const struct host *host, uint32_t node)
 	uint32_t rank, mask = 0;
 
 	for (rank = 0; rank < host->ranks; rank++)
-		if (node_of(host, rank) == node)
+		if (nodes_of(host, rank) == node)
 			mask |= 1u << rank;
 	return mask;
 }
@@ -179,16 +184,28 @@ void nodes_drain(struct host *host)
 		assert_true(++steps < 10000000);
 }
 
-static bool is_settled(struct host *host)
+/* The ranks, the switch, and its parts on other nodes. */
+static bool is_still(const struct t3_fabric *fabric, uint32_t ends)
 {
 	struct t3_link_info info;
 	uint32_t a, b;
 
-	for (a = 0; a < host->ranks; a++)
-		for (b = 0; b < host->ranks; b++)
-			if (t3_fabric_link_info(nodes_fabric(host, a), a, b, &info) &&
+	for (a = 0; a < ends; a++)
+		for (b = 0; b < ends; b++)
+			if (t3_fabric_link_info(fabric, a, b, &info) &&
 			    (info.unanswered || info.waiting_control || info.waiting_segments))
 				return false;
+	return true;
+}
+
+static bool is_settled(struct host *host)
+{
+	bool has_switch = host->config.topology == T3_TOPOLOGY_SWITCH;
+	uint32_t ends = has_switch ? T3_SWITCH_PART + host->nodes->count : host->ranks, node;
+
+	for (node = 0; node < host->nodes->count; node++)
+		if (!is_still(host->nodes->fabric[node], ends))
+			return false;
 	return true;
 }
 
@@ -262,7 +279,16 @@ void nodes_piece(struct host *host, size_t bytes)
 
 struct t3_fabric *nodes_fabric(struct host *host, uint32_t rank)
 {
-	return host->nodes->fabric[node_of(host, rank)];
+	return host->nodes->fabric[nodes_of(host, rank)];
+}
+
+void nodes_check(struct host *host)
+{
+	uint32_t node;
+
+	for (node = 0; node < host->nodes->count; node++)
+		if (t3_fabric_check(host->nodes->fabric[node]))
+			fail_msg("node %u: %s", node, t3_fabric_check(host->nodes->fabric[node]));
 }
 
 struct t3_peer *nodes_peer(struct host *host, uint32_t node, uint32_t peer)
@@ -311,6 +337,7 @@ static void add_fabric(struct host *host, uint32_t node)
 	uint32_t all = ~(uint32_t)0 >> (32 - host->ranks);
 	struct t3_fabric_config config = {
 		.timed = true,
+		.switch_entries = host->switch_entries,
 		.topology = host->config.topology,
 		.ranks = host->ranks,
 		.id = 0x1122334455667788ull,
@@ -345,7 +372,8 @@ static void add_peer(struct host *host, uint32_t node, uint32_t peer)
 	assert_true(pipe->data && pipe->faults && pipe->from);
 }
 
-struct host *nodes_new(const struct host_config *config, uint32_t count, uint64_t seed)
+static struct host *make(const struct host_config *config, uint32_t entries, uint32_t count,
+			 uint64_t seed)
 {
 	struct host *host = calloc(1, sizeof(*host));
 	uint32_t i, a, b;
@@ -355,6 +383,7 @@ struct host *nodes_new(const struct host_config *config, uint32_t count, uint64_
 	assert_non_null(host->nodes);
 	host->config = *config;
 	host->ranks = config->ranks;
+	host->switch_entries = entries;
 	host->nodes->count = count;
 	host->nodes->random = seed * 0x9e3779b97f4a7c15ull + 1;
 	host->nodes->bound = PIPE / 2;
@@ -366,6 +395,20 @@ struct host *nodes_new(const struct host_config *config, uint32_t count, uint64_
 		add_peer(host, a, b);
 	}
 	host_add_devices(host);
+	return host;
+}
+
+struct host *nodes_new(const struct host_config *config, uint32_t count, uint64_t seed)
+{
+	return make(config, 0, count, seed);
+}
+
+struct host *nodes_switch(uint32_t ranks, uint32_t entries, uint32_t count, uint64_t seed)
+{
+	struct host_config config = { T3_TOPOLOGY_SWITCH, ranks, 256, 8, T3_KEYS_FABRIC };
+	struct host *host = make(&config, entries, count, seed);
+
+	nodes_connect_all(host);
 	return host;
 }
 

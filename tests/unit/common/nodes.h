@@ -28,6 +28,8 @@ struct nodes_faults {
 
 /* Rank r is on node r * nodes / ranks. Nobody is connected. */
 struct host *nodes_new(const struct host_config *config, uint32_t nodes, uint64_t seed);
+/* With a switch, whose ports have so many entries on each node; all are connected. */
+struct host *nodes_switch(uint32_t ranks, uint32_t entries, uint32_t nodes, uint64_t seed);
 void nodes_connect_all(struct host *host); /* until all are up */
 /* A pair's connection. cut: bytes under way are lost, and both are told. */
 void nodes_connect(struct host *host, uint32_t a, uint32_t b);
@@ -39,6 +41,10 @@ void nodes_bound(struct host *host, size_t bytes);
 /* At most so many bytes arrive at once. */
 void nodes_piece(struct host *host, size_t bytes);
 
+uint32_t nodes_count(const struct host *host);
+uint32_t nodes_of(const struct host *host, uint32_t rank); /* the node of the rank */
+/* Asserts that each node's fabric keeps its rules. */
+void nodes_check(struct host *host);
 struct t3_fabric *nodes_fabric(struct host *host, uint32_t rank);
 struct t3_peer *nodes_peer(struct host *host, uint32_t node, uint32_t peer);
 void nodes_forget(struct host *host, uint32_t node, uint32_t peer); /* the test freed it */
