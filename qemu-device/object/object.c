@@ -118,7 +118,7 @@ static bool check_nodes(const T3Fabric *fabric, uint32_t *remote, Error **errp)
 	return fabric->events.thread && !fabric->record_path;
 }
 
-/* Only a switch has entries, and only a fabric of one node has a switch. */
+/* Only a switch has entries. */
 static bool check_switch(const T3Fabric *fabric, struct t3_fabric_config *config, Error **errp)
 {
 	if (config->topology != T3_TOPOLOGY_SWITCH) {
@@ -131,10 +131,6 @@ static bool check_switch(const T3Fabric *fabric, struct t3_fabric_config *config
 		error_setg(errp,
 			   "ranks=%" PRIu32 " has no use for topology=switch: allowed are 2 to %u",
 			   fabric->ranks, T3_MAX_RANKS);
-		return false;
-	}
-	if (fabric->nodes_config.list) {
-		error_setg(errp, "topology=switch does not go with nodes: use 'ring' or 'full'");
 		return false;
 	}
 	if (fabric->switch_entries < 1 || fabric->switch_entries > T3_PORT_ENTRIES) {

@@ -266,8 +266,8 @@ static QList *link_list(const struct t3_fabric *fabric)
 	struct t3_link_info info;
 	uint32_t src, dst;
 
-	for (src = 0; src <= T3_SWITCH_RANK; src++)
-		for (dst = 0; dst <= T3_SWITCH_RANK; dst++)
+	for (src = 0; src < T3_SWITCH_PART + T3_MAX_RANKS; src++)
+		for (dst = 0; dst < T3_SWITCH_PART + T3_MAX_RANKS; dst++)
 			if (t3_fabric_link_info(fabric, src, dst, &info))
 				qlist_append(list, link_status(src, dst, &info));
 	return list;

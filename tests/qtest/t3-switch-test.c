@@ -313,10 +313,6 @@ static void test_refused(void)
 	qmp_expect_error(vm, add(vm, "'topology': 'ring', 'switch-entries': 8"), "switch-entries",
 			 "topology=switch", NULL);
 	qmp_expect_error(vm,
-			 add(vm, "'topology': 'switch', 'nodes': [ { 'ranks': 1, 'address': "
-				 "{ 'type': 'unix', 'path': '/x' } }, { 'ranks': 1 } ]"),
-			 "topology=switch", "nodes", NULL);
-	qmp_expect_error(vm,
 			 qtest_qmp(vm->qts, "{ 'execute': 'qom-set', 'arguments': { 'path': "
 					    "'/objects/f0', 'property': 'switch-entries', "
 					    "'value': 9 } }"),
