@@ -21,6 +21,7 @@ static const char *t3_link_state(const struct t3_cmd_link_query *link)
  * @unused: no iterator is used
  *
  * Ranks to which the device has no link are left out. Link 32 is the one to the switch.
+ * Where the fabric has several nodes, the links from 33 on lead to its parts on the other nodes.
  *
  * Context: process context; waits while the function is reset.
  * Return: 0, or an error of t3_admin().
@@ -30,7 +31,7 @@ int t3_debugfs_links_show(struct seq_file *m, void *unused)
 	struct t3_device *tdev = m->private;
 	u32 peer;
 
-	for (peer = 0; peer <= T3_SWITCH_RANK; peer++) {
+	for (peer = 0; peer < T3_SWITCH_PART + T3_MAX_RANKS; peer++) {
 		struct t3_cmd_link_query link = { .peer_rank = peer };
 		int ret;
 
