@@ -57,6 +57,26 @@ TEST("a space has at most 32 grants")
 	raw_close(&raw);
 }
 
+/* RESET ends the grants, and makes room even while their descriptors are open. */
+TEST("a reset makes room for 32 grants")
+{
+	int old[GRANTS], fds[GRANTS];
+	struct raw raw;
+	uint32_t i;
+
+	raw_open(&raw, 0, PAGE);
+	for (i = 0; i < GRANTS; i++)
+		CHECK_EQ(raw_export(&raw, 1, 1, &old[i], NULL), 0);
+	CHECK_EQ(space_reset(raw.fd, raw.space), 0);
+	for (i = 0; i < GRANTS; i++)
+		CHECK_EQ(raw_export(&raw, 1, 1, &fds[i], NULL), 0);
+	for (i = 0; i < GRANTS; i++) {
+		close(old[i]);
+		close(fds[i]);
+	}
+	raw_close(&raw);
+}
+
 TEST("a process without a free descriptor gets EMFILE")
 {
 	struct rlimit old, none = { 0, 0 };
