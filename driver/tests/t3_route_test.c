@@ -57,6 +57,26 @@ static void t3_route_test_find(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kref_read(&grant->ref), 2);
 }
 
+/* A message to the last user of an entry may be under way, so the next grant takes the next one. */
+static void t3_route_test_turn(struct kunit *test)
+{
+	struct t3_space *owner = t3_kunit_space(test, t3_kunit_device(test));
+	u32 expected[] = { 0, 1, 31, 0 }, i;
+
+	mutex_lock(&t3_topology_lock);
+	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct t3_grant *grant = t3_kunit_zalloc(test, sizeof(*grant));
+
+		kref_init(&grant->ref);
+		if (i == 2)
+			owner->next_grant = T3_SPACE_IMPORTS - 1;
+		KUNIT_EXPECT_EQ(test, t3_grant_attach(grant, owner), 0);
+		KUNIT_EXPECT_EQ(test, grant->index, expected[i]);
+		owner->grants[grant->index] = NULL; /* revoked */
+	}
+	mutex_unlock(&t3_topology_lock);
+}
+
 /* The route of a revoked grant stays, so a new grant with its index moves to another. */
 static void t3_route_test_place(struct kunit *test)
 {
@@ -226,6 +246,7 @@ static void t3_route_test_drop_given_up(struct kunit *test)
 static struct kunit_case t3_route_cases[] = {
 	KUNIT_CASE(t3_route_test_handles),
 	KUNIT_CASE(t3_route_test_find),
+	KUNIT_CASE(t3_route_test_turn),
 	KUNIT_CASE(t3_route_test_place),
 	KUNIT_CASE(t3_route_test_place_full),
 	KUNIT_CASE(t3_route_test_check),

@@ -343,8 +343,7 @@ TEST("a revoked grant keeps its place until the importer gives it up")
 	raw_close(&target);
 }
 
-/* Once the importer has given it up, another one is there at once. */
-TEST("a grant that was given up can be granted again at once")
+static void grant_again(int source_is_first)
 {
 	uint32_t import, grant, i;
 	struct pair p;
@@ -355,10 +354,25 @@ TEST("a grant that was given up can be granted again at once")
 		CHECK_EQ(raw_export(&p.target, 1, 1, &fd, &grant), 0);
 		CHECK_EQ(raw_import(&p.source, fd, &import), 0);
 		close(fd);
+		if (source_is_first)
+			CHECK_EQ(raw_release_import(&p.source, import), 0);
 		CHECK_EQ(raw_revoke(&p.target, grant), 0);
-		CHECK_EQ(raw_release_import(&p.source, import), 0);
+		if (!source_is_first)
+			CHECK_EQ(raw_release_import(&p.source, import), 0);
 	}
 	close_pair(&p);
+}
+
+/* Once the importer has given it up, another one is there at once. */
+TEST("a grant that was given up can be granted again at once")
+{
+	grant_again(0);
+}
+
+/* A release that left the owner's entry on the device would leave none for the next grants. */
+TEST("a grant that its importer released first can be granted again")
+{
+	grant_again(1);
 }
 
 /* An importer that has died keeps its place until the owner revokes the grant. */
