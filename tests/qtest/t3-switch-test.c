@@ -45,12 +45,12 @@ static struct t3_vm *start(const char *more, const char *options)
 
 /* ------------------------------------------------------------------- groups */
 
-static struct group create(struct t3_test_space *own, enum t3_group_kind kind)
+static struct group create(struct t3_test_space *own, enum t3_group_kind kind, uint32_t members)
 {
 	struct t3_cmd_group_create args = { .space = own->id,
 					    .kind = kind,
 					    .import = kind == T3_GROUP_REDUCE ? IMPORT : 0,
-					    .members = kind == T3_GROUP_REDUCE ? RING : RING - 1 };
+					    .members = members };
 
 	admin_ok(own->dev, T3_CMD_GROUP_CREATE, &args, sizeof(args));
 	return (struct group){ .id = args.group, .generation = args.generation };
@@ -71,7 +71,7 @@ static void add_member(const struct group *group, struct t3_test_space *own, uns
 	admin_ok(own->dev, T3_CMD_GROUP_MEMBER, &args, sizeof(args));
 }
 
-static void import(const struct group *group, struct t3_test_space *target)
+static void import(const struct group *group, struct t3_test_space *target, uint32_t updates)
 {
 	struct t3_cmd_import_set args = { .space = target->id,
 					  .import = IMPORT,
@@ -83,7 +83,7 @@ static void import(const struct group *group, struct t3_test_space *target)
 	struct t3_cmd_seg_map map = seg_args(target, 0, 0, BYTES, T3_SEG_LOCAL, 1);
 
 	admin_ok(target->dev, T3_CMD_IMPORT_SET, &args, sizeof(args));
-	map.updates = target->dev->rank ? 1 : RING;
+	map.updates = updates;
 	seg_map(target, &map);
 }
 
@@ -107,11 +107,11 @@ static void route(const struct group *group, struct t3_test_space *source, unsig
 static struct group reduce(struct t3_vm *vm)
 {
 	struct t3_test_space target = space_create(&vm->dev[0], TARGET, TARGET), source;
-	struct group group = create(&target, T3_GROUP_REDUCE);
+	struct group group = create(&target, T3_GROUP_REDUCE, RING);
 	unsigned int i;
 
 	group.target[0] = target;
-	import(&group, &target);
+	import(&group, &target, RING);
 	db_arm(&target, 1);
 	for (i = 0; i < RING; i++) {
 		source = group.source[i] = space_create(&vm->dev[i], SOURCE, SOURCE);
@@ -170,13 +170,13 @@ static void test_multicast(void)
 {
 	struct t3_vm *vm = start("", "");
 	struct t3_test_space source = space_create(&vm->dev[0], SOURCE, SOURCE);
-	struct group group = create(&source, T3_GROUP_MULTICAST);
+	struct group group = create(&source, T3_GROUP_MULTICAST, RING - 1);
 	unsigned int i;
 
 	route(&group, &source, 0);
 	for (i = 1; i < RING; i++) {
 		group.target[i] = space_create(&vm->dev[i], TARGET, TARGET);
-		import(&group, &group.target[i]);
+		import(&group, &group.target[i], 1);
 		add_member(&group, &source, i - 1, &group.target[i], IMPORT);
 		db_arm(&group.target[i], 1);
 	}
@@ -320,6 +320,58 @@ static void test_refused(void)
 	vm_end(vm);
 }
 
+/* -------------------------------------------------------------------- nodes */
+
+/* The target is on node 0, and a source on each of two nodes. All are armed, in slots from `more` on. */
+static struct group reduce_over(struct t3_vm *const node[2], unsigned int more)
+{
+	unsigned int to = TARGET + more, from = SOURCE + more;
+	struct t3_test_space target = space_create(&node[0]->dev[0], to, to), *source;
+	struct group group = create(&target, T3_GROUP_REDUCE, 2);
+	unsigned int i;
+
+	group.target[0] = target;
+	import(&group, &target, 2);
+	db_arm(&target, 1);
+	for (i = 0; i < 2; i++) {
+		source = &group.source[i];
+		*source = space_create(&node[i]->dev[0], from, from);
+		add_member(&group, &target, i, source, 0);
+		route(&group, source, i);
+		db_arm(source, 1);
+	}
+	for (i = 0; i < 2; i++)
+		wait_state(&group.source[i], T3_SPACE_ARMED, 1);
+	return group;
+}
+
+/* Ranks of two QEMUs meet in the part of the one. The end of the other one ends the next group. */
+static void test_nodes(void)
+{
+	struct t3_test_place place = place_new();
+	struct t3_vm *node[2];
+	struct group group;
+	unsigned int i;
+
+	place.more = "\"topology\": \"switch\", ";
+	for (i = 0; i < 2; i++)
+		node[i] = node_start(&place, i);
+	await_node_state(node[0], "up");
+	await_node_state(node[1], "up");
+	group = reduce_over(node, 0);
+	for (i = 0; i < 2; i++)
+		store(&group.source[i], 1000 * i);
+	check(&group.target[0], 2, 1000);
+	g_assert_cmpuint(query(&group, &group.target[0]).merged, ==, 4);
+	group = reduce_over(node, 2);
+	vm_end(node[1]);
+	wait_state(&group.target[0], T3_SPACE_FAULTED, 1);
+	g_assert_cmpuint(query(&group, &group.target[0]).cause, ==, T3_FAULT_PEER_DEAD);
+	g_assert_cmpuint(query(&group, &group.target[0]).cause_rank, ==, 1);
+	vm_end(node[0]);
+	place_free(&place);
+}
+
 void add_switch_tests(void)
 {
 	qtest_add_func("/t3/switch/reduce", test_reduce);
@@ -328,4 +380,5 @@ void add_switch_tests(void)
 	qtest_add_func("/t3/switch/replay", test_replay);
 	qtest_add_func("/t3/switch/status", test_status);
 	qtest_add_func("/t3/switch/refused", test_refused);
+	qtest_add_func("/t3/switch/nodes", test_nodes);
 }
