@@ -220,6 +220,16 @@ def collectives_of_a_full_fabric_are_hierarchical():
            *(rf"^node0: +1024 .* right +{name}$" for name in ("ring", "hierarchical", "auto")))
 
 
+def collectives_of_a_fabric_with_a_switch_meet_there():
+    """In the parts on both nodes, and a rank that ends is an error at all others."""
+    result = cluster("cluster-switch", *RANKS, "--topology", "switch", "--", "sh", "-c",
+                     f"{PROGRAM} && t3 launch --nodes -n 2 -- t3 perf --max 1K --iters 2 --algorithm "
+                     f"switch,auto && {PROGRAM} 3", seconds=2 * BOOT_SECONDS)
+    expect(result, 0, "^node0: ranks 0 to 1: good$", "^node1: ranks 2 to 3: good$",
+           *(rf"^node0: +1024 .* right +{name}$" for name in ("switch", "auto")),
+           *(rf"^node{rank // 2}: rank {rank}: all-reduce, .*rank 3 has ended$" for rank in range(3)))
+
+
 SHAPES = ("--shape 64x48x64 --tile 16x16 --iters 2", "--shape 68x35x20 --tile 16x5 --iters 3 --seed 7")
 JOBS = [f"--dtype {dtype} --write {write} {shape}" for dtype in ("i32", "f32", "f16", "bf16")
         for write, shape in zip(("store", "doorbell"), SHAPES)] + [f"--write gemm {SHAPES[0]}"]
@@ -388,6 +398,7 @@ def an_mpi_job_spans_the_nodes():
 
 TESTS = [nodes_reach_each_other_by_name, collectives_run_over_two_nodes,
          collectives_of_a_full_fabric_are_hierarchical,
+         collectives_of_a_fabric_with_a_switch_meet_there,
          a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm, a_gemm_over_nodes_names_the_rank_that_ended,
          a_rank_that_ends_is_an_error_on_both_nodes, a_rank_that_does_not_come_is_named_on_both_nodes,
          the_tool_looks_at_all_nodes, one_timeline_has_all_nodes, nodes_may_have_fabrics_of_their_own,

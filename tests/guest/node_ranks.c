@@ -58,7 +58,10 @@ static void run_plan(struct rank *r, uint32_t epochs)
 	t3_plan_destroy(plan);
 }
 
-/* On a full fabric AUTO is HIERARCHICAL, where there are several ranks on each node. */
+/*
+ * With a switch AUTO is SWITCH. On a full fabric it is HIERARCHICAL, where there are several ranks on
+ * each node.
+ */
 static void run_all(struct rank *r)
 {
 	static const struct t3_plan_desc descs[] = {
@@ -234,7 +237,7 @@ static void process(int sock, void *arg)
 	t3_device_close(dev);
 }
 
-static bool is_full(void)
+static uint32_t topology(void)
 {
 	struct drm_t3_device_info info;
 	struct t3_device_list *list;
@@ -246,7 +249,7 @@ static bool is_full(void)
 	CHECK_EQ(t3_device_info(dev, &info), 0);
 	t3_device_close(dev);
 	t3_device_list_free(list);
-	return info.topology == 2;
+	return info.topology;
 }
 
 int main(int argc, char **argv)
@@ -258,7 +261,8 @@ int main(int argc, char **argv)
 		struct rank r = {
 			.job.ranks = variable("T3_NODES") * here,
 			.job.nodes = variable("T3_NODES"),
-			.job.full = is_full(),
+			.job.full = topology() >= DRM_T3_TOPOLOGY_FULL,
+			.job.grouped = topology() == DRM_T3_TOPOLOGY_SWITCH,
 			.rank = first + i,
 			.victim = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : UINT32_MAX,
 		};

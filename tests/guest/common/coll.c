@@ -70,6 +70,8 @@ static uint32_t algorithm(const struct coll_job *job)
 		return job->desc.algorithm;
 	if (!job->full)
 		return T3_ALGORITHM_RING;
+	if (job->grouped && job->ranks > 2 && job->desc.collective != T3_ALL_TO_ALL)
+		return T3_ALGORITHM_SWITCH;
 	return job->nodes > 1 && job->ranks > job->nodes && !is_in_order(job) &&
 			       job->desc.collective != T3_ALL_TO_ALL
 		       ? T3_ALGORITHM_HIERARCHICAL

@@ -34,6 +34,7 @@ struct coll_job {
 	uint32_t ranks;
 	uint32_t nodes; /* with the same number of ranks each, in their order; 0 means 1 */
 	bool full;
+	bool grouped; /* the fabric has a switch */
 	uint64_t seed;
 };
 
