@@ -13,12 +13,13 @@ from tap import FAIL, LOGS, PASS, ROOT, Result, report, run_suite
 OPTIONS = {"RANKS": "4", "NODES": "1", "TOPOLOGY": "ring", "SHAPE": "256x256x256", "TILE": "32x32",
            "DTYPE": "f32", "WRITE": "store", "ITERS": "4", "SEED": "1"}
 OPTIONS_ALLOWED = ["", "RANKS=2", "RANKS=32", "NODES=2 RANKS=8", "NODES=4", "TOPOLOGY=full",
-                   "TOPOLOGY=switch", "TOPOLOGY=full NODES=2", "SHAPE=4x1x4", "SHAPE=68x35x20 TILE=16x5",
+                   "TOPOLOGY=switch", "TOPOLOGY=full NODES=2", "TOPOLOGY=switch NODES=2",
+                   "SHAPE=4x1x4", "SHAPE=68x35x20 TILE=16x5",
                    "DTYPE=i32", "DTYPE=f16", "DTYPE=bf16", "WRITE=doorbell", "ITERS=100000",
                    "SEED=0", "SEED=18446744073709551615", "TILE=1024x1024"]
 OPTIONS_REFUSED = ["RANKS=", "RANKS=0", "RANKS=1", "RANKS=33", "RANKS=-4", "RANKS=4x", "RANKS=0x4",
                    "NODES=", "NODES=0", "NODES=3", "NODES=5", "NODES=8", "NODES=02", "NODES=2x",
-                   "TOPOLOGY=", "TOPOLOGY=star", "TOPOLOGY=switch NODES=2",
+                   "TOPOLOGY=", "TOPOLOGY=star",
                    "RANKS=3", "RANKS=99999999999999999999", "SHAPE=", "SHAPE=256", "SHAPE=256x256",
                    "SHAPE=0x4x4", "SHAPE=4x0x4", "SHAPE=4x4x0", "SHAPE=4x4x4x4", "SHAPE=6x4x4",
                    "SHAPE=4x4x6", "SHAPE=65540x4x4", "SHAPE=-4x4x4", "SHAPE=65536x65536x4",

@@ -568,7 +568,7 @@ TARGETS = {
     #: make run     build what is missing and run a GEMM with reduce-scatter in the guest
     #:                RANKS=4             devices, 2 to 32
     #:                NODES=1             VMs that the devices are on; RANKS is a multiple
-    #:                TOPOLOGY=ring       ring, full or switch, in which sums meet
+    #:                TOPOLOGY=ring       ring, full or switch, in which sums meet if NODES is 1
     #:                SHAPE=256x256x256   MxNxK; M and K divisible by RANKS
     #:                TILE=32x32          tracked tile, rows x columns
     #:                DTYPE=f32           i32, f32, f16, bf16

@@ -102,8 +102,6 @@ def check_run(environment):
     m, n, k = given.SHAPE
     if given.RANKS % given.NODES:
         parser.error(f"NODES must be a whole number that divides RANKS={given.RANKS}; got '{given.NODES}'")
-    if given.NODES > 1 and given.TOPOLOGY == "switch":
-        parser.error("TOPOLOGY must be ring or full with NODES; got 'switch'")
     if m % given.RANKS or k % given.RANKS:
         parser.error(f"SHAPE MxNxK needs M and K divisible by RANKS={given.RANKS}; got '{text['SHAPE']}'")
     if m * n > ELEMENTS:
