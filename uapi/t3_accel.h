@@ -1261,8 +1261,8 @@ enum drm_t3_group_state {
 /**
  * struct drm_t3_group_query - ask for the state of a group, at any of its spaces
  *
- * On a fabric of several nodes only the spaces on the node of the group's own space can ask. To others
- * it is FREE.
+ * On a fabric of several nodes only the spaces on the node of the group's own space can ask. To
+ * others it is FREE.
  *
  * Errors: -ENOENT space, or no such handle, or it is of no group.
  */

@@ -86,7 +86,7 @@
 #define T3_PACKET_PAYLOAD 1024u /* bytes of an UPDATE at most */
 #define T3_INJECT_TEXT	  248u /* bytes of an INJECT_TEXT, the zero at its end included */
 #define T3_SWITCH_RANK	  32u /* the switch in packets, routes and imports; no bit of a rank mask */
-#define T3_SWITCH_PART	  33u /* and a node's number: its part, in LINK_QUERY and injections alone */
+#define T3_SWITCH_PART	  33u /* plus a node's number: its part, in LINK_QUERY and injections */
 #define T3_GROUP_MEMBERS  32u /* of a group */
 #define T3_PORT_GROUPS	  32u /* that a device may have at a time */
 #define T3_PORT_ENTRIES	  16384u /* reduction entries of a port at most; property switch-entries */
