@@ -726,9 +726,9 @@ struct t3_timed_desc {
  * result buffer of its own. When one never comes, the others end after the driver's job_timeout_ms.
  * Errors: -EINVAL: a struct is outside its buffer, not aligned or over a page's end, or the two
  * overlap. -EOPNOTSUPP: the fabric was made without timed=on, the result is in device memory, or
- * a buffer is not of this device. -EBUSY, -EMFILE: as above. The job itself ends with, by t3_fence_wait(): -EINVAL:
- * the args. -ENOMEM. -ECANCELED: another rank has left the run. -ETIME ("Timed runs" in
- * t3_accel.h).
+ * a buffer is not of this device. -EBUSY, -EMFILE: as above. The job itself ends with, by
+ * t3_fence_wait(): -EINVAL: the args. -ENOMEM. -ECANCELED: another rank has left the run. -ETIME
+ * ("Timed runs" in t3_accel.h).
  */
 T3_API int t3_queue_timed(struct t3_queue *queue, const struct t3_timed_desc *desc, int *fence);
 

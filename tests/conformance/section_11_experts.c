@@ -139,7 +139,7 @@ static const char *bad_label(unsigned row)
 	return bads[row].name;
 }
 
-/* What counts and shape alone decide. Rows of other ranks' tokens cross the link once. */
+/* Counts and shape alone decide these. Rows of other ranks' tokens cross the link once. */
 static void check_counters(struct conf *c, const struct t3_timed_counters *counters, uint32_t way)
 {
 	uint64_t row = 2ull * (way == T3_TIMED_DISPATCH ? DEPTH : COLUMNS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests of timed runs share. */
+/* Shared by tests of timed runs. */
 #ifndef T3_CONFORMANCE_TIMED_H
 #define T3_CONFORMANCE_TIMED_H
 

@@ -76,7 +76,7 @@ def test_a_link_that_is_down_ends_the_sum_at_all_ranks_and_is_named(ranks):
     assert all(errors), errors
     for rank, (text, _) in enumerate(errors):
         assert f"all_reduce in group 0, rank {rank} of 4" in text
-    # Those that the link does not concern learn whose it is.
+    # Ranks that the link does not concern learn whose it is.
     assert any("rank 1 faulted: link" in text for text, _ in errors), errors
     ranks.run(again)
 

@@ -175,20 +175,20 @@ TEST("each wrong field of an expert layer is refused")
 	host_free(gang.host);
 }
 
-/* Sums of all counts are over 2^32, and with 2^32 less they would be the rows. */
 TEST("hostile counts are refused as a whole")
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_FULL, RANKS);
 	struct layer layer;
 	struct run run;
+	int fill;
 
 	make(&layer, T3_TIMED_DISPATCH, T3_TIMED_SEQUENTIAL);
-	memset(layer.rows, 0, sizeof(layer.rows));
-	run = run_of(&layer.setup);
-	run_expect_refused(&gang.q[0], &run, T3_DESC_BAD_DESCRIPTOR, AT(args.rows));
-	memset(layer.rows, 0xff, sizeof(layer.rows));
-	run = run_of(&layer.setup);
-	run_expect_refused(&gang.q[0], &run, T3_DESC_BAD_DESCRIPTOR, AT(args.rows));
+	for (fill = 0; fill <= 0xff; fill += 0xff) {
+		memset(layer.rows, fill, sizeof(layer.rows));
+		run = run_of(&layer.setup);
+		run_expect_refused(&gang.q[0], &run, T3_DESC_BAD_DESCRIPTOR, AT(args.rows));
+	}
+	/* The sum is over 2^32. With 2^32 less it would be the rows. */
 	memset(layer.rows, 0, sizeof(layer.rows));
 	layer.rows[3] = 0x80000000;
 	layer.rows[5] = 0x80000010;
@@ -307,7 +307,7 @@ TEST("ranks with unequal counts do not run together")
 	host_free(gang.host);
 }
 
-/* What a program writes there later does not count. */
+/* Later writes of the program do not count. */
 TEST("counts are read once")
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_FULL, RANKS);

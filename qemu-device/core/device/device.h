@@ -84,7 +84,7 @@ struct t3_dev {
 	uint64_t counter[T3_COUNTER_COUNT];
 };
 
-/* Its device is on another node. */
+/* The rank's device is on another node. */
 static inline bool t3_rank_is_remote(const struct t3_fabric *fabric, uint32_t rank)
 {
 	return rank < T3_MAX_RANKS && fabric->config.remote >> rank & 1;

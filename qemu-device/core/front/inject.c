@@ -85,7 +85,7 @@ static void set_counted(struct t3_injection *injection, const struct t3_cmd_inje
 /* Each link gets its own random sequence from the same seed. */
 static void set_random(struct t3_link *link, const struct t3_cmd_inject *inject)
 {
-	/* Those of the switch are behind all others, and its parts on other nodes behind them. */
+	/* Links of the switch are behind all others, and its parts on other nodes behind them. */
 	uint64_t place = link->to < T3_MAX_RANKS ? link->src * T3_MAX_RANKS + link->dst + 1
 						 : (link->to + 1) * T3_MAX_RANKS + link->src + 1;
 	uint64_t state = inject->value ^ place * 0x9e3779b97f4a7c15ull;

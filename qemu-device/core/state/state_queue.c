@@ -23,7 +23,7 @@ static bool timed(const struct t3_queue *q)
 	return q->phase == T3_PHASE_GANG || q->phase == T3_PHASE_TIMED;
 }
 
-/* The counts after the arguments, if the descriptor has any. Other states are as they were. */
+/* The counts after the arguments. A descriptor without any has no bytes here. */
 static void visit_table(struct t3_stream *s, struct t3_queue *q)
 {
 	struct t3_gang_table *table = t3_gang_request(q)->table;

@@ -62,7 +62,7 @@ static bool same_key(const uint32_t *key, const struct t3_packet *packet)
 	return !differ;
 }
 
-/* All that can be wrong is refused with one reason. The same space may claim its place again. */
+/* May this space have the place, once it has shown the key? It may claim its own again. */
 static bool may_claim(const struct t3_switch *sw, const struct t3_link *link,
 		      const struct t3_group *group, const struct t3_group_end *end,
 		      const struct t3_packet *packet)
@@ -73,6 +73,7 @@ static bool may_claim(const struct t3_switch *sw, const struct t3_link *link,
 	       end->rank_mask >> packet->src_rank & 1 && (!end->used || is_from(end, packet));
 }
 
+/* All that can be wrong is refused with one reason, but for the limit of the link. */
 static uint32_t claim(struct t3_switch *sw, struct t3_link *link, const struct t3_packet *packet)
 {
 	static const uint32_t no_key[T3_KEY_WORDS];

@@ -49,35 +49,32 @@ static void print_load(const struct timed_model *model)
 	       (double)load.most_rank / (double)load.mean_rank, load.most_expert);
 }
 
-/* Of all runs on devices together. */
-static struct timed_device_run device_sum(const struct timed_model *model, uint32_t *runs)
+/* How many runs were made on devices, and whether the host's other work paced one of them. */
+static uint32_t device_runs(const struct timed_model *model, bool *host_paced)
 {
-	struct timed_device_run sum = { 0 };
-	uint32_t i, program;
+	uint32_t runs = 0, i, program;
 
-	*runs = 0;
+	*host_paced = false;
 	for (i = 0; i < model->expert_runs; i++)
 		for (program = 0; program < T3_TIMED_NATIVE_PROGRAMS; program++) {
 			const struct timed_device_run *run = &model->experts[i].device[program];
 
-			sum.host_paced |= run->host_paced;
-			sum.seconds += run->seconds;
-			*runs += run->ran;
+			*host_paced |= run->host_paced;
+			runs += run->ran;
 		}
-	return sum;
+	return runs;
 }
 
 static void print_devices(const struct timed_model *model)
 {
-	struct timed_device_run sum;
+	bool host_paced;
 	uint32_t runs;
 
 	if (!model->devices)
 		return;
-	sum = device_sum(model, &runs);
+	runs = device_runs(model, &host_paced);
 	printf("  on %u device%s: %u runs, as natively%s\n", model->devices->count,
-	       model->devices->count > 1 ? "s" : "", runs,
-	       sum.host_paced ? ", beside other work" : "");
+	       model->devices->count > 1 ? "s" : "", runs, host_paced ? ", beside other work" : "");
 }
 
 void timed_experts_print(const struct timed_model *model)
@@ -167,11 +164,11 @@ static json_t *run_to_json(const struct timed_model *model, const struct timed_e
 
 static json_t *devices_to_json(const struct timed_model *model)
 {
-	uint32_t runs;
-	struct timed_device_run sum = device_sum(model, &runs);
+	bool host_paced;
+	uint32_t runs = device_runs(model, &host_paced);
 
 	return json_pack("{s:i, s:i, s:b}", "devices", (int)model->devices->count, "runs",
-			 (int)runs, "host_paced", (int)sum.host_paced);
+			 (int)runs, "host_paced", (int)host_paced);
 }
 
 void timed_experts_to_json(const struct timed_model *model, json_t *root)
