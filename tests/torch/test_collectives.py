@@ -346,7 +346,7 @@ def test_empty_odd_and_strided_tensors(crew):
 
 
 def long_ones(rank, ranks, _directory):
-    """Several pieces, and a rest."""
+    """Several pieces and a rest, where a piece is small: test_device_memory.py sees to that."""
     count = 700001
     data = torch.arange(count, dtype=torch.float32) % 1000 + rank
     dist.all_reduce(data)
@@ -368,7 +368,7 @@ def long_ones(rank, ranks, _directory):
     same(swapped, torch.cat(right))
 
 
-def test_messages_of_several_pieces(crew):
+def test_long_messages(crew):
     crew.run(long_ones)
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Collectives of a group by its devices: plans of libt3, which run again and again.
 
-A long message goes in pieces, so that its plan is small. All ranks keep the same plans, as all make
-the same calls in one order.
+A long message goes in pieces, each an epoch of a plan. A piece costs a wake-up of all ranks, so it is
+as large as the devices have memory for, up to a bound. All ranks keep the same plans, as all make the
+same calls in one order.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ import t3
 from t3 import _waits, errors
 from t3._library import ffi, lib, string
 from t3._names import Collective, Dtype, Feature, Progress
-from t3.torch.errors import Aborted, NoWay
+from t3.torch.errors import Aborted, NoRoom, NoWay
 from t3.torch.product import Product
 
-PIECE = 1 << 20  # bytes of the largest plan
-PRODUCT = 1 << 24  # and of the largest plan for a matrix product
+PIECE = 1 << 24  # bytes of a piece, of all ranks' parts, at first
+PIECE_LEAST = 1 << 20  # and where the devices have no memory for more
+PRODUCT = 1 << 24  # bytes of the largest plan for a matrix product
 TILE_MAX = 1 << 20  # elements of a tile
 PLANS = 6
+PLANS_BYTES = 2 * PIECE  # of all plans that a group keeps: two of the largest
 # Element types of the devices. The second is what a device needs for a reduction of it.
 REDUCED = {torch.float32: (Dtype.F32, Feature(0)), torch.float16: (Dtype.F16, Feature(0)),
            torch.bfloat16: (Dtype.BF16, Feature(0)), torch.int32: (Dtype.I32, Feature(0)),
@@ -48,6 +51,7 @@ class About(NamedTuple):
     what: Collective
     kind: Dtype
     shape: int | tuple[int, int]  # elements, or rows and columns, of the whole
+    size: int  # bytes of the whole
     op: str
     root: int
     in_rank_order: bool
@@ -73,8 +77,9 @@ class Transfer:
     def about(self, count: int) -> About:
         """The plan for a piece of so many elements of the whole."""
         is_reduction = self.what in (Collective.ALL_REDUCE, Collective.REDUCE_SCATTER)
-        return About(self.what, self.kind, count, self.op if is_reduction else "add", self.root,
-                     self.in_rank_order, 0, self.widens)
+        return About(self.what, self.kind, count, count * self.size,
+                     self.op if is_reduction else "add", self.root, self.in_rank_order, 0,
+                     self.widens)
 
 
 class Kept(NamedTuple):
@@ -180,17 +185,31 @@ class Devices:
         """All plans are there before the first piece goes: then nothing lacks a way any more."""
         if not job.count:
             return
-        parts = 1 if job.what in WHOLE else self.ranks
-        piece = min(job.count, max(1, self._piece // job.size // parts))
-        rest = job.count % piece
         end = time.monotonic_ns() + int(self._timeout * 1e9)
-        kept = self._plan(job.about(piece * parts), end)
-        last = self._plan(job.about(rest * parts), end) if rest else kept
-        if kept.plan.closed:
-            raise NoWay("there is no memory for two plans")
+        piece, kept, last = self._pieces(job, end)
         for first in range(0, job.count, piece):
             count = min(piece, job.count - first)
             self._epoch(kept if count == piece else last, job, first, count, end)
+
+    def _pieces(self, job: Transfer, end: int) -> tuple[int, Kept, Kept]:
+        """Elements of a part, or of the whole, that go at once; plans for them and for the rest.
+
+        Where the devices have no memory for these, pieces are halved for good, at all ranks alike.
+        """
+        parts = 1 if job.what in WHOLE else self.ranks
+        while True:
+            piece = min(job.count, max(1, self._piece // job.size // parts))
+            rest = job.count % piece
+            try:
+                kept = self._plan(job.about(piece * parts), end)
+                last = self._plan(job.about(rest * parts), end) if rest else kept
+                if not kept.plan.closed:
+                    return piece, kept, last
+            except NoRoom:
+                pass
+            if self._piece <= PIECE_LEAST:
+                raise NoRoom("there is no memory for its plans")
+            self._piece //= 2
 
     def _epoch(self, kept: Kept, job: Transfer, first: int, count: int, end: int) -> None:
         self._start(kept, end)
@@ -240,7 +259,7 @@ class Devices:
         plans = {count: self._plan(self._of_product(product, count, is_scattered, in_rank_order),
                                    end) for count in sorted(sizes, reverse=True)}
         if any(kept.plan.closed for kept in plans.values()):
-            raise NoWay("there is no memory for two plans")
+            raise NoRoom("there is no memory for two plans")
         parts = target.view(torch.uint8).view(-1, product.part * product.row_bytes)
         for first in range(0, product.part, rows):
             count = min(rows, product.part - first)
@@ -255,8 +274,10 @@ class Devices:
                     in_rank_order: bool) -> About:
         """Of count rows of each part. A block is a tile, so it travels when it was put."""
         what = Collective.REDUCE_SCATTER if is_scattered else Collective.ALL_REDUCE
-        return About(what, REDUCED[product.dtype][0], (count * self.ranks, product.columns), "add",
-                     0, in_rank_order, (min(product.block, count), min(product.columns, TILE_MAX)))
+        rows = count * self.ranks
+        return About(what, REDUCED[product.dtype][0], (rows, product.columns),
+                     rows * product.row_bytes, "add", 0, in_rank_order,
+                     (min(product.block, count), min(product.columns, TILE_MAX)))
 
     def _produce(self, kept: Kept, product: Product, first: int, count: int) -> None:
         """Rows first to first + count of each part, in the order that overlaps."""
@@ -275,11 +296,15 @@ class Devices:
     def _plan(self, about: About, end: int) -> Kept:
         kept = self._plans.get(about)
         if kept is None:
-            while len(self._plans) >= self._plans_max:
+            while self._plans and (len(self._plans) >= self._plans_max
+                                   or self._bytes() + about.size > PLANS_BYTES):
                 self._plans.popitem(last=False)[1].plan.close()
             kept = self._plans[about] = self._make(about, end)
         self._plans.move_to_end(about)
         return kept
+
+    def _bytes(self) -> int:
+        return sum(about.size for about in self._plans)
 
     def _make(self, about: About, end: int) -> Kept:
         """All ranks get the same error. A link that one plan lacks, the next one lacks, too."""
@@ -301,7 +326,7 @@ class Devices:
             return self._try_make(about, end)
         except t3.Error as error:
             if error.errno in NO_ROOM:
-                raise NoWay(str(error)) from error
+                raise NoRoom(str(error)) from error
             self._is_broken = True
             raise
 

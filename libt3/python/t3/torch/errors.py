@@ -23,3 +23,7 @@ class Aborted(RuntimeError):
 
 class NoWay(Exception):
     """The devices of this group cannot do it. All ranks of the group get this."""
+
+
+class NoRoom(NoWay):
+    """They have no memory for it."""
