@@ -322,6 +322,36 @@ TEST("nobody adds to a group that he was not given")
 	host_free(group.host);
 }
 
+/* Only another node can send it. What the switch keeps of it is in a saved state. */
+TEST("a target that reports an unknown state is refused, and the state can be saved")
+{
+	static const uint32_t unknown[] = { T3_SPACE_FREE, T3_SPACE_QUIESCED, T3_SPACE_DEAD, 77 };
+	struct group group = armed(16);
+	struct t3_packet packet = {
+		.type = T3_PKT_STATE,
+		.src_rank = group.owner,
+		.dst_rank = T3_SWITCH_RANK,
+		.src_space = GROUP_TARGET,
+		.src_generation = host_query(rank(&group, group.owner), GROUP_TARGET).generation,
+		.dst_space = group.id,
+		.dst_generation = group.generation,
+		.epoch = 1,
+		.import = GROUP_IMPORT,
+	};
+	uint32_t i, status[4];
+
+	for (i = 0; i < 4; i++) {
+		packet.arg = unknown[i];
+		status[i] = receive(group.host, group.owner, &packet);
+		host_migrate(group.host, T3_INLINE_BUDGET);
+	}
+	for (i = 0; i < 4; i++)
+		assert_int_equal(status[i], T3_NAK_MALFORMED);
+	packet.arg = T3_SPACE_ARMED;
+	assert_int_equal(receive(group.host, group.owner, &packet), T3_NAK_NONE);
+	host_free(group.host);
+}
+
 TEST("a target takes nothing of a group that it has not imported")
 {
 	struct group group = armed(16);

@@ -17,6 +17,9 @@ static bool well_formed(const struct t3_link *link, const struct t3_packet *pack
 		return false;
 	if (packet->type == T3_PKT_UPDATE)
 		return is_update(packet);
+	if (packet->type == T3_PKT_STATE &&
+	    (packet->arg < T3_SPACE_IDLE || packet->arg > T3_SPACE_DISABLED))
+		return false; /* the switch keeps it, tells it to sources and saves it */
 	return packet->type >= T3_PKT_ARM_QUERY && packet->type <= T3_PKT_DONE && !packet->length;
 }
 
