@@ -45,6 +45,7 @@ def test_arrays_look_at_the_memory_itself(device):
         first[:] = 1
         assert (again == 0x3f800000).all()
         assert buffer.array("bf16", 3, offset=2)[0] == 0x3f80
+        assert buffer.array("f32", offset=8184).shape == (2,)
         assert np.asarray(buffer).nbytes == buffer.memoryview().nbytes == 8192
         assert buffer.memoryview()[:4].hex() == "0000803f"
         for bad in (lambda: buffer.array("f32", 2049), lambda: buffer.array("u8", 1, 8192),

@@ -371,6 +371,12 @@ def test_results_need_a_fitting_array():
 
 # --- segments
 
+@pytest.mark.parametrize("element", [1, 2, 4, 8])
+def test_the_column_of_a_target_reaches_the_device_in_bytes(element):
+    made, _ = t3.Target(3, row=2, column=5)._struct(element)
+    assert (made.row, made.col) == (2, 5 * element)
+
+
 def test_tiles_of_a_segment():
     segment = t3.Segment(0, rows=8, columns=10, tile_rows=4, tile_columns=3)
     assert segment.tiles == 8
