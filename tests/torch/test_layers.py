@@ -154,7 +154,7 @@ def test_layers_without_gradients(crew):
 
 def long_ones(rank, ranks, _directory, is_scattered):
     """Several plans of several blocks, and a rest."""
-    longest, device.PRODUCT = device.PRODUCT, 1 << 16
+    longest, device.PIECE = device.PIECE, 1 << 16
     try:
         torch.manual_seed(3)
         layer = t3.torch.RowParallelLinear(4 * ranks, 200, bias=False,
@@ -163,7 +163,7 @@ def long_ones(rank, ranks, _directory, is_scattered):
                            generator=torch.Generator().manual_seed(rank))
         got = layer(data)
     finally:
-        device.PRODUCT = longest
+        device.PIECE = longest
     right = torch.mm(data, layer.weight.detach().t())
     dist.all_reduce(right)
     assert torch.allclose(got, right.chunk(ranks)[rank] if is_scattered else right, rtol=1e-4,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Collectives of a group by its devices: plans of libt3, which run again and again.
 
-A long message goes in pieces, each an epoch of a plan. A piece costs a wake-up of all ranks, so it is
-as large as the devices have memory for, up to a bound. All ranks keep the same plans, as all make the
-same calls in one order.
+A long message goes in pieces, each an epoch of a plan. A piece costs a wake-up of all ranks, so it
+should be large. Its plan takes memory of the devices, which other groups need, too. All ranks keep
+the same plans, as all make the same calls in one order.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import t3
 from t3 import _waits, errors
 from t3._library import ffi, lib, string
 from t3._names import Collective, Dtype, Feature, Progress
+from t3.dtypes import SIZES
 from t3.torch.errors import Aborted, NoRoom, NoWay
 from t3.torch.product import Product
 
-PIECE = 1 << 24  # bytes of a piece, of all ranks' parts, at first
-PIECE_LEAST = 1 << 20  # and where the devices have no memory for more
-PRODUCT = 1 << 24  # bytes of the largest plan for a matrix product
+PIECE = 1 << 23  # bytes of the largest plan, of all ranks' parts
+PIECE_LEAST = 1 << 20  # and of one for a long message where the devices lack memory
 TILE_MAX = 1 << 20  # elements of a tile
 PLANS = 6
-PLANS_BYTES = 2 * PIECE  # of all plans that a group keeps: two of the largest
+PLANS_BYTES = 2 * PIECE  # of all plans that a group keeps: a message may need two
 # Element types of the devices. The second is what a device needs for a reduction of it.
 REDUCED = {torch.float32: (Dtype.F32, Feature(0)), torch.float16: (Dtype.F16, Feature(0)),
            torch.bfloat16: (Dtype.BF16, Feature(0)), torch.int32: (Dtype.I32, Feature(0)),
@@ -51,12 +51,17 @@ class About(NamedTuple):
     what: Collective
     kind: Dtype
     shape: int | tuple[int, int]  # elements, or rows and columns, of the whole
-    size: int  # bytes of the whole
     op: str
     root: int
     in_rank_order: bool
     tile: int | tuple[int, int]
     widens: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole."""
+        count = self.shape if isinstance(self.shape, int) else self.shape[0] * self.shape[1]
+        return count * SIZES[self.kind]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,9 +82,8 @@ class Transfer:
     def about(self, count: int) -> About:
         """The plan for a piece of so many elements of the whole."""
         is_reduction = self.what in (Collective.ALL_REDUCE, Collective.REDUCE_SCATTER)
-        return About(self.what, self.kind, count, count * self.size,
-                     self.op if is_reduction else "add", self.root, self.in_rank_order, 0,
-                     self.widens)
+        return About(self.what, self.kind, count, self.op if is_reduction else "add", self.root,
+                     self.in_rank_order, 0, self.widens)
 
 
 class Kept(NamedTuple):
@@ -252,7 +256,7 @@ class Devices:
         """
         if not product.row_bytes or not product.part:
             return
-        fits = PRODUCT // (product.row_bytes * self.ranks)
+        fits = PIECE // (product.row_bytes * self.ranks)
         rows = min(product.part, max(1, fits // product.block) * product.block)
         end = time.monotonic_ns() + int(self._timeout * 1e9)
         sizes = {min(rows, product.part - at) for at in range(0, product.part, rows)}
@@ -274,10 +278,8 @@ class Devices:
                     in_rank_order: bool) -> About:
         """Of count rows of each part. A block is a tile, so it travels when it was put."""
         what = Collective.REDUCE_SCATTER if is_scattered else Collective.ALL_REDUCE
-        rows = count * self.ranks
-        return About(what, REDUCED[product.dtype][0], (rows, product.columns),
-                     rows * product.row_bytes, "add", 0, in_rank_order,
-                     (min(product.block, count), min(product.columns, TILE_MAX)))
+        return About(what, REDUCED[product.dtype][0], (count * self.ranks, product.columns), "add",
+                     0, in_rank_order, (min(product.block, count), min(product.columns, TILE_MAX)))
 
     def _produce(self, kept: Kept, product: Product, first: int, count: int) -> None:
         """Rows first to first + count of each part, in the order that overlaps."""
@@ -297,14 +299,12 @@ class Devices:
         kept = self._plans.get(about)
         if kept is None:
             while self._plans and (len(self._plans) >= self._plans_max
-                                   or self._bytes() + about.size > PLANS_BYTES):
+                                   or sum(other.size for other in self._plans) + about.size
+                                   > PLANS_BYTES):
                 self._plans.popitem(last=False)[1].plan.close()
             kept = self._plans[about] = self._make(about, end)
         self._plans.move_to_end(about)
         return kept
-
-    def _bytes(self) -> int:
-        return sum(about.size for about in self._plans)
 
     def _make(self, about: About, end: int) -> Kept:
         """All ranks get the same error. A link that one plan lacks, the next one lacks, too."""
