@@ -123,6 +123,38 @@ TEST("a source that asks for an early epoch is not done with a late one")
 	host_free(group.host);
 }
 
+/* The message may come when the target, which has all of that epoch, has begun the next one. */
+TEST("a source that is done with an epoch is not done with the next one")
+{
+	struct group group = begun(1);
+	struct t3_packet packet = {
+		.type = T3_PKT_DONE,
+		.src_rank = 2,
+		.dst_rank = T3_SWITCH_RANK,
+		.src_space = GROUP_SOURCE,
+		.src_generation = host_query(&group.host->dev[2], GROUP_SOURCE).generation,
+		.dst_space = group.id,
+		.dst_generation = group.generation,
+		.import = 2,
+	};
+	uint32_t i;
+
+	for (i = 0; i < 3; i++)
+		arm_source(&group, i, 1, T3_SPACE_ARMED);
+	for (i = 0; i < 3; i++)
+		send(&group, i);
+	host_release(&group.host->dev[1], GROUP_TARGET, 1);
+	host_arm(&group.host->dev[1], GROUP_TARGET, 2);
+	host_drain(group.host);
+	for (packet.epoch = 1; packet.epoch <= 2; packet.epoch++) {
+		assert_int_equal(t3_switch_receive(group.host->fabric->link[2][T3_SWITCH_RANK],
+						   &packet, NULL),
+				 T3_NAK_NONE);
+		assert_int_equal(group_query(&group).done, packet.epoch == 2 ? 1u << 2 : 0);
+	}
+	host_free(group.host);
+}
+
 TEST("a group ends after the last epoch")
 {
 	struct group group = begun(0xffffffff);

@@ -167,69 +167,6 @@ TEST("updates without entries wait for room, and none is lost")
 
 /* ---------------------------------------------------------------- multicast */
 
-static void segment(struct host_dev *d, uint32_t space, uint32_t number, uint32_t kind)
-{
-	struct t3_cmd_seg_map map = host_segment(
-		space, number, kind, kind == T3_SEG_LOCAL ? T3_OP_ADD : T3_OP_STORE, T3_DTYPE_I32);
-
-	map.offset = 0;
-	map.rows = ROWS;
-	map.row_bytes = map.pitch = map.tile_row_bytes = ROW_BYTES;
-	map.tile_rows = 1;
-	if (kind != T3_SEG_LOCAL) {
-		map.routes = 1u << GROUP_ROUTE;
-		map.target_segment = GROUP_SEGMENT;
-		map.target_op = T3_OP_ADD;
-	}
-	host_map(d, &map);
-}
-
-/* From rank `root` to all others; nothing is armed. */
-static struct group multicast(struct host *host, uint32_t root)
-{
-	struct host_dev *d = &host->dev[root];
-	struct group group;
-	uint32_t i, member = 0;
-
-	host_space(d, GROUP_ROOT);
-	assert_int_equal(group_create(d, GROUP_ROOT, T3_GROUP_MULTICAST, 0, host->ranks - 1,
-				      &group),
-			 T3_ADMIN_OK);
-	for (i = 0; i < host->ranks; i++) {
-		if (i == root)
-			continue;
-		host_space(&host->dev[i], GROUP_HEARER);
-		group_import(&host->dev[i], GROUP_HEARER, &group);
-		assert_int_equal(group_member(&group, GROUP_ROOT, member++, i, GROUP_HEARER,
-					      GROUP_IMPORT),
-				 T3_ADMIN_OK);
-		segment(&host->dev[i], GROUP_HEARER, GROUP_SEGMENT, T3_SEG_LOCAL);
-	}
-	group_route(d, GROUP_ROOT, &group, 0);
-	segment(d, GROUP_ROOT, 0, T3_SEG_DMA);
-	return group;
-}
-
-static void multicast_arm(const struct group *group)
-{
-	uint32_t i;
-
-	for (i = 0; i < group->host->ranks; i++)
-		host_arm(rank(group, i), i == group->owner ? GROUP_ROOT : GROUP_HEARER, 1);
-	nodes_settle(group->host);
-}
-
-static void multicast_send(const struct group *group, const uint8_t *data)
-{
-	uint64_t word;
-	uint32_t i;
-
-	for (i = 0; i < BYTES; i += 8) {
-		memcpy(&word, data + i, 8);
-		host_store(rank(group, group->owner), GROUP_ROOT, i, word, 8);
-	}
-}
-
 SEEDS_TEST("a copy reaches each target on each node")
 {
 	uint8_t data[BYTES];
@@ -239,11 +176,12 @@ SEEDS_TEST("a copy reaches each target on each node")
 	for_each_seed(seed, SEEDS)
 	{
 		struct host *host = nodes_switch(6, HOST_ENTRIES, 2 + seed % 2, seed);
-		struct group group = multicast(host, (uint32_t)seed % 6);
+		struct group group = group_multicast(host, (uint32_t)seed % 6, ROWS, ROW_BYTES);
 
 		fill(data, 0, seed);
-		multicast_arm(&group);
-		multicast_send(&group, data);
+		group_arm_copies(&group, 1);
+		nodes_settle(host);
+		group_send_copies(&group, data);
 		nodes_settle(host);
 		for (i = 0; i < 6; i++) {
 			if (i == group.owner)

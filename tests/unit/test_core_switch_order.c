@@ -282,6 +282,26 @@ TEST("entries that an ordered group has reserved are no other group's")
 	host_free(host);
 }
 
+TEST("the end of an ordered group frees the entries that wait")
+{
+	struct t3_cmd_inject inject = { .kind = T3_INJECT_PORT_RESET, .rank = 0 };
+	struct group group = make(3, 2, T3_DTYPE_F32, 6, 2);
+	static struct draw x;
+
+	group_arm(&group, 1);
+	group_send_row(&group, 1, 0, x.data[1]);
+	group_send_row(&group, 2, 0, x.data[2]);
+	host_drain(group.host);
+	assert_int_equal(group_port(group.host, group.owner).used, 2);
+	assert_int_equal(t3_fabric_inject(group.host->fabric, &inject), T3_ADMIN_OK);
+	host_drain(group.host);
+	assert_int_equal(group_query(&group).state, T3_GROUP_STATE_ENDED);
+	assert_int_equal(group_query(&group).entries, 0);
+	assert_int_equal(group_port(group.host, group.owner).used, 0);
+	assert_null(t3_fabric_check(group.host->fabric));
+	host_free(group.host);
+}
+
 TEST("wrong flags and places of a group are refused")
 {
 	static const struct {

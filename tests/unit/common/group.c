@@ -146,6 +146,67 @@ struct group group_ordered(struct host *host, uint32_t owner, uint32_t rows, uin
 	return reduce(host, owner, group, places);
 }
 
+/* ---------------------------------------------------------------- multicast */
+
+static void hear(const struct group *group, uint32_t rank, uint32_t member)
+{
+	struct host_dev *d = &group->host->dev[rank];
+	struct t3_cmd_seg_map map =
+		shape(group, GROUP_HEARER, GROUP_SEGMENT, T3_SEG_LOCAL, T3_OP_ADD);
+
+	host_space(d, GROUP_HEARER);
+	group_import(d, GROUP_HEARER, group);
+	assert_int_equal(group_member(group, GROUP_ROOT, member, rank, GROUP_HEARER, GROUP_IMPORT),
+			 T3_ADMIN_OK);
+	host_map(d, &map);
+}
+
+struct group group_multicast(struct host *host, uint32_t root, uint32_t rows, uint32_t row_bytes)
+{
+	struct group group = { .rows = rows, .row_bytes = row_bytes, .dtype = T3_DTYPE_I32 };
+	struct host_dev *d = &host->dev[root];
+	struct t3_cmd_seg_map map;
+	uint32_t i, member = 0;
+
+	host_space(d, GROUP_ROOT);
+	assert_int_equal(group_create(d, GROUP_ROOT, T3_GROUP_MULTICAST, 0, host->ranks - 1,
+				      &group),
+			 T3_ADMIN_OK);
+	for (i = 0; i < host->ranks; i++)
+		if (i != root)
+			hear(&group, i, member++);
+	group_route(d, GROUP_ROOT, &group, 0);
+	map = shape(&group, GROUP_ROOT, 0, T3_SEG_DMA, T3_OP_STORE);
+	map.routes = 1u << GROUP_ROUTE;
+	map.target_segment = GROUP_SEGMENT;
+	map.target_op = T3_OP_ADD;
+	host_map(d, &map);
+	return group;
+}
+
+void group_arm_copies(const struct group *group, uint32_t epoch)
+{
+	uint32_t i;
+
+	for (i = 0; i < group->host->ranks; i++)
+		host_arm(&group->host->dev[i], i == group->owner ? GROUP_ROOT : GROUP_HEARER,
+			 epoch);
+	host_drain(group->host);
+}
+
+void group_send_copies(const struct group *group, const uint8_t *data)
+{
+	uint64_t word;
+	uint32_t i;
+
+	for (i = 0; i < group->rows * group->row_bytes; i += 8) {
+		memcpy(&word, data + i, 8);
+		host_store(&group->host->dev[group->owner], GROUP_ROOT, i, word, 8);
+	}
+}
+
+/* -------------------------------------------------------------------- work */
+
 void group_send_row(const struct group *group, uint32_t member, uint32_t row, const uint8_t *data)
 {
 	uint64_t word;

@@ -29,6 +29,8 @@ struct group group_reduce(struct host *host, uint32_t owner, uint32_t rows, uint
 /* The same with the op ADD, in the order of members; a source sends to so many places. */
 struct group group_ordered(struct host *host, uint32_t owner, uint32_t rows, uint32_t row_bytes,
 			   uint32_t dtype, uint32_t places);
+/* From `root` to all other ranks, in tiles of a row; words are i32. Nothing is armed. */
+struct group group_multicast(struct host *host, uint32_t root, uint32_t rows, uint32_t row_bytes);
 /* A source of kind REMOTE or DMA, of rank `member`, with so many updates of each element. */
 void group_source(const struct group *group, uint32_t member, uint32_t kind, uint32_t updates);
 void group_target(const struct group *group, uint32_t updates); /* of each member */
@@ -44,6 +46,9 @@ void group_route(struct host_dev *d, uint32_t space, const struct group *group, 
 void group_send(const struct group *group, uint32_t member, const uint8_t *data);
 void group_send_row(const struct group *group, uint32_t member, uint32_t row, const uint8_t *data);
 void group_arm(const struct group *group, uint32_t epoch); /* target, then sources; all are ARMED */
+/* The same of a multicast: the source's rows, and the spaces of all. */
+void group_send_copies(const struct group *group, const uint8_t *data);
+void group_arm_copies(const struct group *group, uint32_t epoch);
 const uint8_t *group_result(const struct group *group);
 struct t3_cmd_group_query group_query(const struct group *group);
 struct t3_cmd_switch_query group_port(struct host *host, uint32_t rank);
