@@ -721,6 +721,99 @@ static void bits(void)
 		}
 }
 
+/* -------------------------------------------------------------- fuzz_group */
+
+/* First byte: ranks - 3, and which number of entries; then whether it is ORDERED, and armed. */
+#define GROUP_SHAPE(ranks, entries) ((uint8_t)(((ranks)-2) | ((entries) << 2)))
+#define GROUP_ORDERED		    1u
+#define GROUP_ARMED		    2u
+#define OF_RANK(rank, op)	    ((uint8_t)((op) | (rank) << 5))
+
+/* All ranks store all rows, rank 0 also to its copies; then RELEASE and ARM. */
+static void group_epoch(uint32_t ranks, uint8_t budget)
+{
+	uint32_t rank, row;
+
+	PUT(OP_GRP_EVENTS, budget);
+	for (row = 0; row < 4; row++)
+		for (rank = 0; rank < ranks; rank++)
+			PUT(OF_RANK(rank, OP_GRP_ROW), (uint8_t)(row << 1));
+	for (row = 0; row < 4; row++)
+		PUT(OP_GRP_ROW, (uint8_t)(row << 1 | 1));
+	PUT(OP_GRP_EVENTS, 0x7f, OP_GRP_EVENTS, 0x7f);
+	for (rank = 0; rank < ranks; rank++)
+		PUT(OF_RANK(rank, OP_GRP_ARM), 15);
+}
+
+/* A rank makes a group of all, by name or by key; they join and send, and it ends. */
+static void group_life(uint32_t ranks, uint32_t owner, uint8_t how, bool keyed)
+{
+	uint32_t rank;
+
+	PUT(OF_RANK(owner, OP_GRP_CREATE), (uint8_t)(how | (ranks - 1) << 2), 0);
+	for (rank = 0; rank < ranks; rank++)
+		PUT(OF_RANK(owner, OP_GRP_MEMBER), (uint8_t)(rank << 2 | keyed << 4 | rank << 5),
+		    0);
+	PUT(OF_RANK(owner, OP_GRP_IMPORT), 6, 0);
+	PUT(OF_RANK(owner, OP_GRP_ROUTE), (uint8_t)(6 | keyed << 4 | owner << 5), 0);
+	PUT(OF_RANK(owner, OP_GRP_MAP), 1, 0, OF_RANK(owner, OP_GRP_MAP), 0x14, 0);
+	PUT(OF_RANK(owner, OP_GRP_ARM), 15, OP_GRP_EVENTS, 0x7f);
+	PUT(OF_RANK(owner, OP_GRP_UPDATE), 2, 31, 0x80, 0, 7, OP_GRP_EVENTS, 0x7f);
+	PUT(OF_RANK(owner, OP_GRP_QUERY), 0, 2, 0, OF_RANK(owner, OP_GRP_DESTROY), 2, 0);
+}
+
+static void groups(void)
+{
+	uint32_t shape, what;
+
+	/* Each number of ranks, each size of tables. New devices take long: two lives of each. */
+	for (shape = 0; shape < 16; shape++) {
+		uint32_t ranks = 3 + (shape & 1);
+
+		what = (shape + shape / 4) % 4;
+		PUT((uint8_t)shape, (uint8_t)(what ^ GROUP_ARMED));
+		if (what == 1)
+			PUT(OP_GRP_FAULT, (uint8_t)(shape << 4 | shape), 0);
+		if (what & GROUP_ARMED)
+			group_life(ranks, shape & 1, (uint8_t)(shape & 3), shape & 4);
+		group_epoch(ranks, what == 2 ? 0x80 : 0);
+		PUT(OF_RANK(1, OP_GRP_CONTROL), (uint8_t)(shape << 4 | what << 2), 0, 0);
+		group_epoch(ranks, 0x80);
+		if (what == 3)
+			PUT(OF_RANK(1, OP_GRP_RESET), (uint8_t)(shape & 7));
+		PUT(OP_GRP_SPACE, (uint8_t)shape, OP_GRP_EVENTS, 0x20);
+		if ((shape & 2) == (what & 2))
+			PUT(OP_GRP_MOVE, (uint8_t)(shape & 1));
+		if (what == 1) /* a byte of the state is changed */
+			PUT(OP_GRP_MOVE, 2, (uint8_t)(shape * 16), (uint8_t)shape, 1);
+		group_epoch(ranks, 0x80);
+		save_numbered("fuzz_group", "life", shape);
+	}
+	for (what = 0; what < 64; what++) { /* one field after the other is wrong */
+		if (what % 16 == 0)
+			PUT(GROUP_SHAPE(3, what / 16), GROUP_ARMED | GROUP_ORDERED, OP_GRP_EVENTS,
+			    0);
+		PUT(OP_GRP_UPDATE, 0, 3, 0x80, 1, (uint8_t)what, 1, 0xff, 0xff, 7);
+		PUT(OP_GRP_CONTROL, 0x10, 1, (uint8_t)what, 0, 0xff, 0, OF_RANK(1, OP_GRP_CONTROL),
+		    4 | 3 << 4, 1, (uint8_t)what, 0, 0xff, 0);
+		PUT(OF_RANK(2, OP_GRP_DOWN), (uint8_t)(what << 2), 1, (uint8_t)what, 0, 1, 0);
+		PUT(OP_GRP_CLAIM, 2, 0, 1, (uint8_t)what, 0, 1, 0, OP_GRP_EVENTS, 0x7f);
+		if (what % 16 == 15)
+			save_numbered("fuzz_group", "field", what / 16);
+	}
+	for (what = 1; what < 8; what += 2) { /* more than tables and links have room for */
+		PUT(GROUP_SHAPE(3, what % 4), GROUP_ARMED, OP_GRP_EVENTS, 0);
+		PUT(OF_RANK(~what >> 1 & 1, OP_GRP_UPDATE), (uint8_t)(what >> 1 & 1), 31, 0x80, 0,
+		    1, OF_RANK(~what >> 1 & 1, OP_GRP_UPDATE), (uint8_t)(what >> 1 & 1), 31, 0x80,
+		    0, 1);
+		PUT(OF_RANK(2, OP_GRP_UPDATE), 0, 31, 0x80, 1, 44, 0, 32, 1);
+		if (what & 4)
+			PUT(OF_RANK(what & 3, OP_GRP_RESET), 0);
+		group_epoch(3, 0x80);
+		save_numbered("fuzz_group", "full", what);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -746,5 +839,6 @@ int main(int argc, char **argv)
 	orders();
 	bursts();
 	bits();
+	groups();
 	return 0;
 }

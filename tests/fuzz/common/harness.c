@@ -8,9 +8,11 @@
 #include "queue/queue.h"
 #include "rewind.h"
 #include "ring.h"
+#include "switch/switch.h"
 #include "world.h"
 
-#define SHAPES 16u
+#define SHAPES	      16u
+#define SWITCH_SHAPES 8u /* with more devices each */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -27,9 +29,15 @@ static struct host *make(uint32_t shape)
 		.ways = tracker[shape >> 2].ways,
 		.keys = T3_KEYS_FABRIC,
 	};
-	struct host *host = host_new(&config);
+	static const uint32_t switch_entries[] = { 1, 3, 6, 64 };
+	struct host *host;
 
+	if (fuzz_target.has_switch)
+		host = host_switch(3 + (shape & 1), switch_entries[shape >> 1 & 3], NULL, NULL);
+	else
+		host = host_new(&config);
 	host_replace(host, 0, true); /* the commands that inject, too */
+	rewind_host(host);	     /* the new device had begun incarnations of links */
 	return host;
 }
 
@@ -38,13 +46,19 @@ static struct host *make(uint32_t shape)
 /* What does not apply is refused. */
 static void take_away(struct host *host, uint32_t kind)
 {
+	uint32_t peers = kind == T3_INJECT_UNHANG_QUEUE ? T3_MAX_QUEUES : host->ranks;
 	struct t3_cmd_inject inject = { .kind = kind };
+	uint32_t i;
 
-	for (inject.rank = 0; inject.rank < host->ranks; inject.rank++) {
-		uint32_t peers = kind == T3_INJECT_UNHANG_QUEUE ? T3_MAX_QUEUES : host->ranks;
-
+	for (i = 0; i < host->ranks; i++) {
+		inject.rank = i;
 		for (inject.peer = 0; inject.peer < peers; inject.peer++)
 			t3_fabric_inject(host->fabric, &inject);
+		inject.peer = T3_SWITCH_RANK;
+		t3_fabric_inject(host->fabric, &inject);
+		inject.rank = T3_SWITCH_RANK;
+		inject.peer = i;
+		t3_fabric_inject(host->fabric, &inject);
 	}
 }
 
@@ -69,9 +83,8 @@ static void calm(struct host *host)
 		take_away(host, kinds[i]);
 }
 
-static void expect_working(struct host *host)
+static void reset_all(struct host *host)
 {
-	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
 	uint32_t r;
 
 	for (r = 0; r < host->ranks; r++) {
@@ -80,6 +93,17 @@ static void expect_working(struct host *host)
 		       HOST_COUNTER_COUNT * sizeof(struct t3_tile_record));
 	}
 	host_drain(host);
+}
+
+static void expect_working(struct host *host)
+{
+	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
+	uint32_t r;
+
+	reset_all(host);
+	/* A switch tells devices of ends that were reset before. They count that they refuse it. */
+	if (fuzz_target.has_switch)
+		reset_all(host);
 	ring_create(&ring);
 	ring_connect(&ring);
 	ring_arm(&ring, 1);
@@ -95,6 +119,20 @@ static void expect_working(struct host *host)
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
 	return (hash ^ value) * 0x100000001b3ull;
+}
+
+static uint64_t digest_switch(const struct t3_switch *sw, uint64_t hash)
+{
+	uint32_t i;
+
+	for (i = 0; i < sw->fabric->config.ranks; i++) {
+		const struct t3_switch_port *port = &sw->port[i];
+
+		hash = mix(mix(hash, port->used), port->counts.taken);
+		hash = mix(mix(hash, port->counts.sums), port->counts.refused);
+		hash = mix(mix(hash, port->counts.busy), sw->generation[i * T3_PORT_GROUPS]);
+	}
+	return hash;
 }
 
 static uint64_t digest(struct host *host)
@@ -114,7 +152,7 @@ static uint64_t digest(struct host *host)
 			hash = mix(hash, d->completed[i]);
 		hash = mix(mix(hash, d->logged), d->guest_errors);
 	}
-	return hash;
+	return host->fabric->sw ? digest_switch(host->fabric->sw, hash) : hash;
 }
 
 /*
@@ -147,6 +185,8 @@ static uint64_t run(struct host *host, struct stream in)
 	host_drain(host); /* all activity comes to an end */
 	world_check(host);
 	expect_working(host);
+	if (fuzz_target.has_switch)
+		world_expect_groups(host, hash);
 	return hash;
 }
 
@@ -168,7 +208,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_target.one(&in, NULL);
 		return 0;
 	}
-	shape = stream_u8(&in) % SHAPES;
+	shape = stream_u8(&in) % (fuzz_target.has_switch ? SWITCH_SHAPES : SHAPES);
 	if (!pool[shape])
 		pool[shape] = make(shape);
 	hash = run(pool[shape], in);

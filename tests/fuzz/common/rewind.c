@@ -3,6 +3,7 @@
 #include "nodes.h"
 #include "queue/queue.h"
 #include "rewind.h"
+#include "switch/switch.h"
 
 /* ------------------------------------------------------------------- memory */
 
@@ -65,10 +66,29 @@ static void rewind_links(struct t3_fabric *fabric)
 		}
 }
 
+static void rewind_switch(struct t3_switch *sw)
+{
+	uint32_t rank, way;
+
+	for (rank = 0; rank < sw->fabric->config.ranks; rank++)
+		for (way = 0; way < 2; way++) {
+			struct t3_link *link = way ? sw->port[rank].up : sw->port[rank].down;
+			const struct t3_link_ops *ops = link->ops;
+			uint32_t from = link->from, to = link->to, keeps = link->burst_keeps;
+
+			memset(link, 0, sizeof(*link));
+			t3_link_init(link, sw->fabric, from, to, ops);
+			link->burst_keeps = keeps;
+		}
+	t3_switch_clear(sw);
+}
+
 static void rewind_fabric(struct t3_fabric *fabric)
 {
 	assert_int_equal(fabric->clock.heap.count, 0);
 	rewind_links(fabric);
+	if (fabric->sw)
+		rewind_switch(fabric->sw);
 	memset(fabric->injected, 0, sizeof(fabric->injected));
 	fabric->clock.now = 0;
 	fabric->clock.heap.seq = 0;
@@ -86,6 +106,7 @@ void rewind_host(struct host *host)
 	host->kicks = 0;
 	if (host->nodes)
 		return;
+	t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
 	for (r = 0; r < host->ranks; r++)
 		rewind_core(host->dev[r].dev);
 	rewind_fabric(host->fabric);

@@ -69,8 +69,8 @@ static void check_links(const struct t3_fabric *fabric)
 {
 	uint32_t a, b;
 
-	for (a = 0; a < fabric->config.ranks; a++)
-		for (b = 0; b < fabric->config.ranks; b++) {
+	for (a = 0; a <= T3_SWITCH_RANK; a++)
+		for (b = 0; b <= T3_SWITCH_RANK; b++) {
 			const struct t3_link *link = fabric->link[a][b];
 
 			if (!link)

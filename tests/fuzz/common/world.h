@@ -13,12 +13,14 @@
 struct fuzz_target {
 	/*
 	 * Applies the input to the devices. The input's first byte has chosen them: ring or full
-	 * fabric, 2 or 3 devices, tracker sizes.
+	 * fabric, 2 or 3 devices, tracker sizes. With a switch: 3 or 4 devices, its entries.
 	 */
 	void (*one)(struct stream *in, struct host *host);
 	/* It has its own devices, or none, and does all checks. `host` is NULL, the first byte its
 	 * own. */
 	bool alone;
+	/* The devices have a switch. In the end its groups must work, too. */
+	bool has_switch;
 };
 
 extern const struct fuzz_target fuzz_target;
@@ -30,6 +32,9 @@ extern const struct fuzz_target fuzz_target;
 void world_check(struct host *host);
 /* Spaces that are not in use are FREE. It takes as long as an input. */
 void world_check_free(const struct host *host);
+
+/* Groups of a switch: devices that are reset sum up and copy, while their links lose packets. */
+void world_expect_groups(struct host *host, uint64_t seed);
 
 /* Whether this input is one of those after which the devices must work. */
 bool world_ends_in_peace(struct stream in);
