@@ -4,6 +4,9 @@
  * as right ones, and the input changes bytes of them. Or all bytes are the input's. The ranks of the
  * node that it talks to work with it and with each other. Afterwards a real node takes its place,
  * and a reduce-scatter over both must succeed.
+ *
+ * With a switch each node has a part of it (section 17.7). The hostile one then sends as its ranks to
+ * the part of the other node, and as its own part to ranks there. In the end a group must sum up, too.
  */
 #include "node/node.h"
 #include "nodes.h"
@@ -11,6 +14,8 @@
 #include "rewind.h"
 #include "ring.h"
 #include "space/space.h"
+#include "sums.h"
+#include "switch/switch.h"
 #include "world.h"
 
 #define STEPS_MAX 256u
@@ -18,14 +23,22 @@
 #define PRODUCES_MAX 8u
 #define SPACE	     0u
 #define RANKS	     4u /* 0 and 1 are on node 0; the ring has links 2 -> 1, 3 -> 0 and back */
+#define ROOT	     2u /* of the MULTICAST group, which is in the hostile node's part */
+#define ENTRIES	     4u
 
 struct run {
 	struct stream *in;
 	struct host *host;
 	struct ring ring;
+	struct group reduce, copies; /* with a switch; of ranks 0 and ROOT */
 	uint32_t produced;
 	bool open;
 };
+
+static bool has_switch(const struct run *run)
+{
+	return run->host->config.topology == T3_TOPOLOGY_SWITCH;
+}
 
 /* Only node 0 has this connection. What it sends is lost. */
 static void set_open(struct run *run, bool open)
@@ -63,7 +76,7 @@ static void greet(struct run *run)
 		.magic = T3_HELLO_MAGIC,
 		.version = T3_NODE_VERSION,
 		.fabric = "one of the tests",
-		.topology = T3_TOPOLOGY_RING,
+		.topology = run->host->config.topology,
 		.ranks = RANKS,
 		.nodes = 2,
 		.node = 1,
@@ -132,6 +145,117 @@ static void loss(struct run *run)
 	send_frame(run, T3_FRAME_LOSS, &body, what & 2 ? sizeof(body) : T3_REMOTE_GONE);
 }
 
+/* ---------------------------------------------------------- parts of a switch */
+
+/* A link of a part, by its numbers in packets: into node 0, the other way with `back`. */
+static struct t3_link *part_link(const struct run *run, uint32_t what, bool back)
+{
+	uint32_t end = what & 1 ? T3_SWITCH_PART + 1 : 2 + (what >> 1 & 1);
+	uint32_t own = what & 1 ? what >> 1 & 1 : T3_SWITCH_RANK;
+	struct t3_fabric *fabric = nodes_fabric(run->host, 0);
+
+	return back ? fabric->link[own][end] : fabric->link[end][own];
+}
+
+/* A source's of the group here, or the part's there for its own group. */
+static struct t3_packet part_expected(const struct run *run, const struct t3_link *link)
+{
+	struct t3_packet packet = { .src_rank = (uint16_t)link->src,
+				    .dst_rank = (uint16_t)link->dst };
+
+	if (link->dst == T3_SWITCH_RANK) {
+		const struct t3_switch *sw = link->fabric->sw;
+
+		packet.src_space = GROUP_SOURCE;
+		packet.dst_space = run->reduce.id;
+		packet.dst_generation = sw->generation[run->reduce.id];
+		packet.epoch = sw->group[run->reduce.id].epoch;
+		packet.import = (uint16_t)link->src;
+		packet.src_generation =
+			t3_spaces(run->host->dev[link->src].dev)->generation[GROUP_SOURCE];
+	} else {
+		const struct t3_spaces *to = t3_spaces(run->host->dev[link->dst].dev);
+
+		packet.src_space = run->copies.id;
+		packet.src_generation = run->copies.generation;
+		packet.dst_space = GROUP_HEARER;
+		packet.dst_generation = to->generation[GROUP_HEARER];
+		packet.epoch = to->space[GROUP_HEARER].epoch;
+		packet.import = GROUP_IMPORT;
+	}
+	return packet;
+}
+
+static void part_packet(struct run *run)
+{
+	uint32_t what = stream_u8(run->in), place = stream_u8(run->in);
+	const struct t3_link *link = part_link(run, what, false);
+	struct {
+		struct t3_packet packet;
+		uint8_t payload[T3_PACKET_PAYLOAD];
+	} body = { 0 };
+
+	if (!link)
+		return;
+	body.packet = part_expected(run, link);
+	body.packet.type = (uint8_t)(1 + (what >> 2 & 7));
+	body.packet.incarnation = link->receiver.incarnation ? link->receiver.incarnation : 1;
+	body.packet.sequence = (uint32_t)link->receiver.expect;
+	if (body.packet.type == T3_PKT_UPDATE) {
+		body.packet.op = T3_OP_ADD;
+		body.packet.dtype = T3_DTYPE_I32;
+		body.packet.segment = GROUP_SEGMENT;
+		body.packet.row = place & 3;
+		body.packet.length = place & 4 ? 8 : SUMS_ROW_BYTES;
+	} else {
+		body.packet.arg = place & 7;
+	}
+	send_frame(run, T3_FRAME_PACKET, &body, (uint32_t)sizeof(body.packet) + body.packet.length);
+}
+
+static void part_response(struct run *run)
+{
+	uint32_t what = stream_u8(run->in);
+	const struct t3_link *link = part_link(run, what, true);
+	struct t3_remote_response body = { .status = what >> 4, .packets = 1 };
+
+	if (!link)
+		return;
+	body.src = (uint16_t)link->src;
+	body.dst = (uint16_t)link->dst;
+	body.incarnation = link->incarnation;
+	body.sequence = (uint32_t)link->una + (what >> 2 & 3);
+	if (what >> 4 == 15)
+		body.status = T3_STATUS_BUSY;
+	send_frame(run, T3_FRAME_RESPONSE, &body, sizeof(body));
+}
+
+static void part_loss(struct run *run)
+{
+	uint32_t what = stream_u8(run->in);
+	const struct t3_link *link = part_link(run, what, false);
+	struct t3_remote_loss body = { 0 };
+
+	if (!link)
+		return;
+	body.src = (uint16_t)link->src;
+	body.dst = (uint16_t)link->dst;
+	memset(body.generation, what >> 3, sizeof(body.generation));
+	send_frame(run, T3_FRAME_LOSS, &body, what & 4 ? sizeof(body) : T3_REMOTE_GONE);
+}
+
+/* A row of rank 0 or 1 for the group's sum. */
+static void row(struct run *run)
+{
+	static const uint8_t data[SUMS_ROW_BYTES] = { 1 };
+	uint32_t what = stream_u8(run->in);
+
+	if (has_switch(run))
+		group_send_row(&run->reduce, what & 1, what >> 1 & 3, data);
+}
+
+/* --------------------------------------------------------------- anything else */
+
 static void raw(struct run *run)
 {
 	uint8_t bytes[32];
@@ -199,17 +323,87 @@ static void mend(struct run *run)
 }
 
 static void (*const operations[OP_FRAME_COUNT])(struct run *) = {
-	[OP_FRM_GREET] = greet, [OP_FRM_PACKET] = packet, [OP_FRM_RESPONSE] = response,
-	[OP_FRM_LOSS] = loss,	[OP_FRM_RAW] = raw,	  [OP_FRM_PRODUCE] = produce,
-	[OP_FRM_ARM] = arm,	[OP_FRM_TIME] = pass,	  [OP_FRM_FAULT] = fault,
+	[OP_FRM_GREET] = greet,
+	[OP_FRM_PACKET] = packet,
+	[OP_FRM_RESPONSE] = response,
+	[OP_FRM_LOSS] = loss,
+	[OP_FRM_RAW] = raw,
+	[OP_FRM_PRODUCE] = produce,
+	[OP_FRM_ARM] = arm,
+	[OP_FRM_TIME] = pass,
+	[OP_FRM_FAULT] = fault,
+	[OP_FRM_PART] = part_packet,
+	[OP_FRM_PART_RESPONSE] = part_response,
+	[OP_FRM_PART_LOSS] = part_loss,
+	[OP_FRM_ROW] = row,
 };
+
+static void arm_groups(const struct run *run)
+{
+	uint32_t r;
+
+	host_arm(&run->host->dev[0], GROUP_TARGET, 1);
+	for (r = 0; r < RANKS; r++) {
+		host_arm(&run->host->dev[r], GROUP_SOURCE, 1);
+		host_arm(&run->host->dev[r], r == ROOT ? GROUP_ROOT : GROUP_HEARER, 1);
+	}
+}
+
+static void build_groups(struct run *run)
+{
+	run->reduce = sums_reduce(run->host, 0, 1);
+	run->copies = sums_multicast(run->host, ROOT);
+	arm_groups(run);
+}
+
+/* Sums of all ranks meet in the part of node 0, and copies leave that of node 1. */
+static void expect_groups(struct run *run)
+{
+	uint8_t data[SUMS_ROWS * SUMS_ROW_BYTES];
+	uint32_t r, i, value;
+
+	for (r = 0; r < RANKS; r++) {
+		memset(data, (int)r + 1, sizeof(data));
+		group_send(&run->reduce, r, data);
+	}
+	for (i = 0; i < sizeof(data); i += 8)
+		host_store(&run->host->dev[ROOT], GROUP_ROOT, i, i, 8);
+	nodes_settle(run->host);
+	host_expect(&run->host->dev[0], GROUP_TARGET, T3_SPACE_COMPLETE, 1);
+	for (i = 0; i < sizeof(data); i += 4) {
+		memcpy(&value, group_result(&run->reduce) + i, 4);
+		assert_int_equal(value, 0x0a0a0a0a);
+		memcpy(&value, host_buffer(&run->host->dev[1], GROUP_HEARER) + i, 4);
+		assert_int_equal(value, i & 4 ? 0 : i);
+	}
+	assert_int_equal(group_query(&run->reduce).entries, 0);
+}
+
+/* Devices are reset: whatever the groups were, they are gone. */
+static void build_again(struct run *run)
+{
+	uint32_t r, space;
+
+	for (r = 0; r < RANKS; r++) {
+		t3_dev_reset(run->host->dev[r].dev);
+		for (space = SPACE; space <= GROUP_HEARER; space++)
+			memset(run->host->dev[r].memory + HOST_COUNTER_BASE(space), 0,
+			       HOST_COUNTER_COUNT * sizeof(struct t3_tile_record));
+	}
+	nodes_settle(run->host);
+	ring_create(&run->ring);
+	build_groups(run);
+}
 
 static void expect_working(struct run *run)
 {
 	uint32_t r;
 
 	nodes_connect_all(run->host);
-	ring_disconnect(&run->ring);
+	if (has_switch(run))
+		build_again(run);
+	else
+		ring_disconnect(&run->ring);
 	nodes_settle(run->host);
 	ring_connect(&run->ring);
 	ring_arm(&run->ring, 1);
@@ -219,14 +413,22 @@ static void expect_working(struct run *run)
 	nodes_settle(run->host);
 	ring_expect_state(&run->ring, T3_SPACE_COMPLETE, 1);
 	ring_expect_sums(&run->ring, 1);
+	if (has_switch(run))
+		expect_groups(run);
+	nodes_check(run->host);
 }
 
 /* Nodes are made once, because that takes longest. An input depends on no generation or number. */
-static struct host *make_nodes(void)
+static struct host *make_nodes(bool with_switch)
 {
 	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 4, T3_KEYS_FABRIC };
+	struct host *host;
 
-	return nodes_new(&config, 2, 1);
+	if (!with_switch)
+		return nodes_new(&config, 2, 1);
+	host = nodes_switch(RANKS, ENTRIES, 2, 1);
+	nodes_cut(host, 0, 1);
+	return host;
 }
 
 static void play(struct stream *in, struct host *host)
@@ -240,12 +442,15 @@ static void play(struct stream *in, struct host *host)
 	ring_create(&run.ring);
 	ring_connect(&run.ring);
 	ring_arm(&run.ring, 1);
+	if (has_switch(&run))
+		build_groups(&run);
 	for (steps = 0; steps < STEPS_MAX && stream_more(in); steps++)
 		operations[stream_u8(in) % OP_FRAME_COUNT](&run);
 	nodes_stop(run.host, 1, false);
 	mend(&run);
 	set_open(&run, false);
 	nodes_settle(run.host);
+	nodes_check(run.host);
 	if (peace)
 		expect_working(&run);
 	nodes_cut(run.host, 0, 1);
@@ -255,21 +460,21 @@ static void play(struct stream *in, struct host *host)
 /* With T3_FUZZ_TWICE each input runs on new nodes and on used ones. */
 static void one(struct stream *in, struct host *host)
 {
-	static struct host *nodes;
+	static struct host *pool[2];
+	bool with_switch = stream_u8(in) & 0x80; /* the rest has no meaning */
+	struct host **nodes = &pool[with_switch];
 	struct stream again = *in;
 
 	(void)host;
-	stream_u8(in); /* the corpus is from a time when it chose devices */
-	if (!nodes)
-		nodes = make_nodes();
-	play(in, nodes);
+	if (!*nodes)
+		*nodes = make_nodes(with_switch);
+	play(in, *nodes);
 	if (!getenv("T3_FUZZ_TWICE"))
 		return;
-	rewind_expect_clear(nodes);
-	stream_u8(&again);
-	play(&again, nodes);
-	host_free(nodes);
-	nodes = NULL;
+	rewind_expect_clear(*nodes);
+	play(&again, *nodes);
+	host_free(*nodes);
+	*nodes = NULL;
 }
 
 const struct fuzz_target fuzz_target = { .one = one, .alone = true };

@@ -326,6 +326,31 @@ static void begin_frames(void)
 	PUT(SHAPE_USUAL, OP_FRM_GREET, 0, OP_FRM_TIME, 63);
 }
 
+/* The same with a switch: each type, to its part here and from the hostile one. */
+static void part_frames(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < 4; i++) {
+		PUT(0x80, OP_FRM_GREET, 0, OP_FRM_TIME, 63, OP_FRM_ROW, 0, OP_FRM_ROW, 1);
+		for (uint32_t type = 0; type < 6; type++)
+			PUT(OP_FRM_PART, (uint8_t)(i | type << 2), (uint8_t)(type + i), 0,
+			    OP_FRM_TIME, 63);
+		for (uint32_t status = 0; status < 16; status++)
+			PUT(OP_FRM_PART_RESPONSE, (uint8_t)(i | status << 4), 0, OP_FRM_TIME, 0xff);
+		PUT(OP_FRM_PART_LOSS, (uint8_t)i, 0, OP_FRM_PART_LOSS, (uint8_t)(i | 4), 0,
+		    OP_FRM_TIME, 63, OP_FRM_GREET, 0);
+		save_numbered("fuzz_frame", "part", i);
+	}
+	for (i = 0; i < 72; i += 8) { /* one field after the other is wrong */
+		PUT(0x80, OP_FRM_GREET, 0, OP_FRM_TIME, 63);
+		for (uint32_t k = 0; k < 8; k += 2)
+			PUT(OP_FRM_PART, (uint8_t)(k & 3), 0, 1, (uint8_t)(i + k), 1, 0xff, 0xff,
+			    OP_FRM_TIME, 63, OP_FRM_GREET, 0);
+		save_numbered("fuzz_frame", "part-field", i / 8);
+	}
+}
+
 static void frames(void)
 {
 	uint32_t i;
@@ -367,6 +392,7 @@ static void frames(void)
 		    'd', 'e', '=', '1', ';', ';', 'm', 's', 0);
 		save_numbered("fuzz_frame", "fault", i);
 	}
+	part_frames();
 }
 
 /* --------------------------------------------------------- fuzz_descriptor */
