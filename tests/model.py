@@ -20,6 +20,8 @@ LINK = ROOT / "tests/model/link.pml"
 EPOCH = ROOT / "tests/model/epoch.pml"
 GRANT = ROOT / "tests/model/grant.pml"
 GROUP = ROOT / "tests/model/group.pml"
+ORDER = ROOT / "tests/model/order.pml"
+MULTICAST = ROOT / "tests/model/multicast.pml"
 PAGES = [ROOT / "tests/model/README.md", ROOT / "tests/model/groups.md"]
 SECONDS = 600
 FOUND = re.compile(r"errors: (\d+)\n\s+(\d+) states, stored", re.M)
@@ -292,6 +294,49 @@ def groups_need_each_rule():
         check(text in error, f"{rule} is found as {text}", error)
 
 
+PLAIN = (*LOSSY, *RESET)
+ORDER_RULES = [
+    ("ARRIVAL", PLAIN, "order<4"), ("EARLY", PLAIN, "got[at])||knows"), ("WAIT_DONE", (*PLAIN, "SKIP"), "(held)"),
+    ("ANY_DONE", (*PLAIN, "EPOCHS=2"), "got[at])||knows"), ("FEW", PLAIN, "(held<"), ("SHARE", PLAIN, "(held<"),
+    ("DOUBLE", (*PLAIN, "HOSTILE"), "(held)"), ("TWICE", LOSSY, "got[at])||knows"),
+    ("KEEP_HELD", RESET, "(held)")]
+MULTICAST_RULES = [
+    ("HALF", PLAIN, "number==g[from].got[t]"), ("DROP_FULL", PLAIN, "(g[0].knows[0])"),
+    ("LACKING", PLAIN, ".had["), ("STAYS", RESET, "(ticket[0])&&"), ("HIGHEST", PLAIN, "g[from].armed[t]"),
+    ("NO_END", RESET, "(g[0].knows[0])"), ("ONE_END", RESET, "(g[0].knows[0])")]
+
+
+def orders_hold():
+    holds(ORDER, LOSSY, (*RESET, "SKIP"), (*PLAIN, "SOURCES=3"))
+
+
+def orders_hold_over_epochs():
+    holds(ORDER, (*LOSSY, "EPOCHS=2"))
+
+
+def orders_hold_with_places_left_out():
+    holds(ORDER, (*LOSSY, "SKIP"))
+
+
+def orders_hold_with_a_hostile_source():
+    holds(ORDER, (*RESET, "SKIP", "HOSTILE"))
+
+
+def copies_hold():
+    holds(MULTICAST, LOSSY, (*LOSSY, "SLOTS=2"), RESET)
+
+
+def copies_hold_over_epochs():
+    holds(MULTICAST, (*PLAIN, "EPOCHS=2"), (*PLAIN, "SLOTS=2", "UPDATES=3"))
+
+
+def orders_and_copies_need_each_rule():
+    for model, rules in ((ORDER, ORDER_RULES), (MULTICAST, MULTICAST_RULES)):
+        for rule, variant, text in rules:
+            error, _ = verdict(model, rule, *variant, compiler=GLANCE)
+            check(text in error, f"{rule} is found as {text}", error)
+
+
 def native_test_exists(name):
     program, _, sentence = name.partition(": ")
     path = ROOT / f"tests/unit/{program}.c"
@@ -302,7 +347,7 @@ def rules_have_native_tests():
     """Each rule of links, epochs, grants and groups is in a page's table with native tests that there are."""
     text = "\n".join(page.read_text() for page in PAGES)
     rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \|$", text, re.M)
-    heads = [rule for model in (LINK, EPOCH, GRANT, GROUP)
+    heads = [rule for model in (LINK, EPOCH, GRANT, GROUP, ORDER, MULTICAST)
              for rule in re.findall(r"^ \*\t([A-Z_]{3,}) +\S", model.read_text().split("*/\n#", 1)[0], re.M)]
     check(sorted(rule for rule, _ in rows) == sorted([*heads, "FAR_BEHIND", "NO_QUERY"]), "rules",
           (rows, heads))
@@ -330,11 +375,13 @@ TESTS = [lock_holds, lock_needs_barrier, lock_needs_wake, lock_needs_turns, lock
          epochs_are_compared, epochs_end_by_a_refusal, epochs_hold_with_accidents_of_links,
          epochs_need_the_verdict_of_links, epochs_need_the_verdict_of_states,
          epochs_do_not_wait_for_who_ended_later, grants_hold, groups_hold_with_resets_of_ports,
-         rules_have_native_tests]
+         orders_hold, copies_hold, rules_have_native_tests]
 LONG = [epochs_hold_on_a_ring, epochs_hold_with_accidents_and_a_free_rank,
         grants_hold_with_accidents_of_links, grants_need_each_rule, rules_that_nothing_needs,
         rings_hold_with_accidents_of_links, more_grants_hold, groups_hold_with_accidents_of_links,
-        groups_hold_with_a_narrow_link, groups_need_each_rule]
+        groups_hold_with_a_narrow_link, groups_need_each_rule, orders_hold_over_epochs,
+        orders_hold_with_places_left_out, orders_hold_with_a_hostile_source, copies_hold_over_epochs,
+        orders_and_copies_need_each_rule]
 
 
 def main():
