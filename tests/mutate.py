@@ -45,6 +45,7 @@ class Room:
     packages: tuple  # of pkg-config
     tests: tuple  # how the names of its programs begin
     programs: tuple = ()  # others
+    again: tuple = ()  # (a program, what else its environment has): it runs a second time
     without: tuple = ()  # folders and programs
     runs: int = 1  # a program fails if so many runs of it do
 
@@ -78,6 +79,7 @@ class Room:
 ROOMS = {room.name: room for room in (
     Room("core", "qemu-device/core", home="qemu-device/core/clock/clock.c", includes=("qemu-device/core",),
          packages=(), tests=("test_core_", "test_sim_"), programs=("tests/conformance/conformance-native",),
+         again=(("tests/conformance/conformance-native", ("T3_TOPOLOGY", "switch")),),
          without=("test_core_threads", "test_sim_files")),
     Room("libt3", "libt3", home="libt3/device/host.c", includes=("libt3",), packages=("libdrm", "libpci"),
          tests=("test_lib_", "test_coll_"), without=("libt3/mpi/",), runs=3))}
@@ -113,22 +115,34 @@ def rewrite(room):
     return rewriter.mutants
 
 
+@dataclasses.dataclass(frozen=True, order=True)
+class Program:
+    """One that has to notice."""
+    path: pathlib.Path
+    env: tuple = ()  # pairs of a name and a value
+
+    def __str__(self):
+        return "-".join((self.path.name, *(value for _, value in self.env)))
+
+
 def build(room, jobs):
     """The programs of the room."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "T3_"))}
     with open(room.base / "build.log", "w", encoding="utf-8") as log:
         subprocess.run(["tools/build/native.sh", "native", *room.targets()], cwd=room.tree, stdout=log,
                        stderr=log, check=True, env={**environment, "CFLAGS": "-w", "T3_JOBS": str(jobs)})
-    return [room.tree / ".build/native" / target for target in room.targets()]
+    place = room.tree / ".build/native"
+    return [*(Program(place / target) for target in room.targets()),
+            *(Program(place / target, (pair,)) for target, pair in room.again)]
 
 
 # --- runs --------------------------------------------------------------------
 
 def run(program, seconds, **env):
     """Whether it passes, None if it does not end. Its children end with it."""
-    with subprocess.Popen([program], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    with subprocess.Popen([program.path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, start_new_session=True,
-                          env={**os.environ, **env}) as process:
+                          env={**os.environ, **dict(program.env), **env}) as process:
         try:
             return process.wait(seconds) == 0
         except subprocess.TimeoutExpired:
@@ -148,7 +162,7 @@ def fails(runs, program, seconds, **env):
 
 def look(room, program):
     """(program, seconds, mutants whose places it reaches)"""
-    file = room.base / "reached" / program.name
+    file = room.base / "reached" / str(program)
     file.unlink(missing_ok=True)
     begun = time.monotonic()
     if fails(room.runs, program, 300, T3_REACHED=str(file)):
@@ -162,7 +176,7 @@ def find(room, mutant, looks):
     reaching = sorted((seconds, program) for program, seconds, reached in looks if mutant.number in reached)
     for seconds, program in reaching:
         if fails(room.runs, program, 10 * seconds + 5, T3_MUTANT=str(mutant.number)):
-            return program.name
+            return str(program)
     return "" if reaching else None
 
 
