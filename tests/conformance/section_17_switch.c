@@ -372,7 +372,7 @@ TEST("each wrong claim of a place is refused", .rows = 9, .devices = 3, .needs =
 	CHECK_EQUAL(c, "wrong keys", group_port(c, g.member[row == 7].dev).wrong_keys, before + 1);
 }
 
-TEST("each wrong key of a member is refused", .rows = 4, .devices = 2, .needs = CONF_SWITCH)
+TEST("each wrong key of a member is refused", .rows = 7, .devices = 2, .needs = CONF_SWITCH)
 {
 	struct t3_cmd_group_member args;
 	struct group g;
@@ -382,7 +382,13 @@ TEST("each wrong key of a member is refused", .rows = 4, .devices = 2, .needs = 
 	if (row == 0)
 		memset(args.key, 0, sizeof(args.key));
 	if (row == 1)
-		args.peer_rank = args.peer_space = 1;
+		args.peer_rank = 1;
+	if (row == 4)
+		args.peer_space = 1;
+	if (row == 5)
+		args.peer_generation = 1;
+	if (row == 6)
+		args.peer_import = 1;
 	if (row == 2 && g.own.dev->ranks == T3_MAX_RANKS)
 		conf_skip(c, "needs fewer than %u ranks", T3_MAX_RANKS);
 	if (row == 2)

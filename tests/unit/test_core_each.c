@@ -4,6 +4,7 @@
  * after its first turn, as most of their machines have one part of a kind at work.
  */
 #include "gang/gang.h"
+#include "broken.h"
 #include "migrate.h"
 #include "queue.h"
 #include "state/state.h"
@@ -108,29 +109,6 @@ static struct host *busy(void)
 }
 
 /* ------------------------------------------------------ rules of t3_fabric_check() */
-
-/* A rule must see `size` changed bytes of a machine, which get their old values then. */
-static void expect_broken(struct host *host, void *part, const void *value, size_t size,
-			  const char *want)
-{
-	uint8_t before[sizeof(struct t3_ctl)];
-	const char *broken;
-
-	assert_true(size <= sizeof(before));
-	memcpy(before, part, size);
-	memcpy(part, value, size);
-	broken = t3_fabric_check(host->fabric);
-	assert_non_null(broken);
-	assert_string_equal(broken, want);
-	memcpy(part, before, size);
-	assert_null(t3_fabric_check(host->fabric));
-}
-
-#define EXPECT_BROKEN(host, part, value, want)                               \
-	do {                                                                 \
-		__typeof__(part) changed_ = (value);                         \
-		expect_broken(host, &(part), &changed_, sizeof(part), want); \
-	} while (0)
 
 TEST("each device's rules are checked")
 {

@@ -5,15 +5,15 @@
 #include "nodes.h"
 #include "test.h"
 
-#define SOURCE	2u /* space on rank 0 */
-#define TARGET	4u /* space on rank 1 */
+#define SOURCE	2u /* space of the rank that sends */
+#define TARGET	4u /* space of the other one */
 #define ROUTE	3u
 #define ENTRY	8u
 #define SEGMENT 6u
 
 static const struct host_config on_one_node = { T3_TOPOLOGY_RING, 4, 256, 8, T3_KEYS_NODE };
 
-/* Rank 0 may send to rank 1, once it has shown the key. */
+/* Rank a may send to rank b, once it has shown the key. */
 struct pair {
 	struct host *host;
 	struct host_dev *a, *b;
@@ -21,19 +21,19 @@ struct pair {
 	struct t3_cmd_route_claim claim;
 };
 
-static struct pair pair_of(struct host *host)
+static struct pair pair_between(struct host *host, uint32_t a, uint32_t b)
 {
 	struct pair p = {
 		.host = host,
-		.a = &host->dev[0],
-		.b = &host->dev[1],
+		.a = &host->dev[a],
+		.b = &host->dev[b],
 		.key = { TARGET,
 			 ENTRY,
 			 0xd,
 			 1u << T3_OP_ADD,
 			 1u << SEGMENT,
 			 { 1, 0x80000000, 3, 0xffffffff } },
-		.claim = { .to = { SOURCE, ROUTE, 1, TARGET, 0, ENTRY } },
+		.claim = { .to = { SOURCE, ROUTE, b, TARGET, 0, ENTRY } },
 	};
 	struct t3_cmd_seg_map segment =
 		host_segment(TARGET, SEGMENT, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
@@ -43,6 +43,11 @@ static struct pair pair_of(struct host *host)
 	memcpy(p.claim.key, p.key.key, sizeof(p.claim.key));
 	host_map(p.b, &segment);
 	return p;
+}
+
+static struct pair pair_of(struct host *host)
+{
+	return pair_between(host, 0, 1);
 }
 
 static struct pair new_pair(void)
@@ -218,6 +223,19 @@ TEST("a key is for some ranks")
 	p.key.rank_mask = 0xe;
 	set_key(&p);
 	expect_wrong(&p, &p.claim);
+	host_free(p.host);
+}
+
+/* The entry is then for that rank. */
+TEST("a key opens the way to whichever of its ranks shows it")
+{
+	struct pair p = pair_between(host_new(&on_one_node), 2, 1);
+
+	p.key.rank_mask = 1u << 2 | 1u << 3;
+	set_key(&p);
+	ask(&p, &p.claim);
+	expect_set(&p);
+	send_epoch(&p);
 	host_free(p.host);
 }
 

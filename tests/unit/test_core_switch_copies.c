@@ -89,6 +89,20 @@ TEST("a port whose copy is refused waits no longer")
 	host_free(host);
 }
 
+/* Nothing of the port is under way after it, so no packet ends the wait. */
+TEST("a port whose device is reset waits no longer")
+{
+	struct group group = busy();
+	struct host *host = group.host;
+
+	t3_dev_reset(host->dev[0].dev);
+	assert_true(host_inject(host->fabric, T3_SWITCH_RANK, SLOW, T3_INJECT_LINK_DOWN, 0));
+	host_drain(host);
+	assert_int_equal(switch_of(&group)->port[0].ticket, 0);
+	assert_null(t3_fabric_check(host->fabric));
+	host_free(host);
+}
+
 TEST("the source of copies is armed when the last target is")
 {
 	struct group group = copies();
