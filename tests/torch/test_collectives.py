@@ -258,7 +258,7 @@ def switched(rank, _ranks, _directory):
     torch.use_deterministic_algorithms(False)
     right = in_rank_order(rows)
     assert all(torch.equal(one, right) for one in data[::2])
-    assert all(torch.equal(one, data[1]) for one in data[1::2])
+    assert all(torch.allclose(one, right, atol=1e-5) for one in data[1::2])
 
 
 def test_the_mode_of_a_call_is_that_of_its_submission(crew):
