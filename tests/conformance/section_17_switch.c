@@ -377,21 +377,21 @@ TEST("each wrong key of a member is refused", .rows = 7, .devices = 2, .needs = 
 	struct t3_cmd_group_member args;
 	struct group g;
 
-	group_open(c, &g, row == 3 ? T3_GROUP_MULTICAST : T3_GROUP_REDUCE, 1);
+	group_open(c, &g, row == 6 ? T3_GROUP_MULTICAST : T3_GROUP_REDUCE, 1);
 	args = group_keyed(&g, 0);
 	if (row == 0)
 		memset(args.key, 0, sizeof(args.key));
 	if (row == 1)
 		args.peer_rank = 1;
-	if (row == 4)
-		args.peer_space = 1;
-	if (row == 5)
-		args.peer_generation = 1;
-	if (row == 6)
-		args.peer_import = 1;
-	if (row == 2 && g.own.dev->ranks == T3_MAX_RANKS)
-		conf_skip(c, "needs fewer than %u ranks", T3_MAX_RANKS);
 	if (row == 2)
+		args.peer_space = 1;
+	if (row == 3)
+		args.peer_generation = 1;
+	if (row == 4)
+		args.peer_import = 1;
+	if (row == 5 && g.own.dev->ranks == T3_MAX_RANKS)
+		conf_skip(c, "needs fewer than %u ranks", T3_MAX_RANKS);
+	if (row == 5)
 		args.rank_mask |= 1u << g.own.dev->ranks;
 	conf_try(c, g.own.dev, T3_CMD_GROUP_MEMBER, &args, sizeof(args), T3_ADMIN_BAD_VALUE);
 }

@@ -76,7 +76,7 @@ def conformance_suite():
     report(conformance_use())
 
 
-NO_SWITCH = {"needs SWITCH: devices whose fabric has topology=switch": 167}
+NO_SWITCH = {"needs SWITCH: devices whose fabric has topology=switch": 170}
 # A model without a machine around it cannot show these: (reason, how many tests).
 ALONE_SKIPS = {"the model alone has no configuration space": 12,
                "needs ranks on other nodes, and no CAPS.FAR_KEYS": 1}

@@ -379,17 +379,10 @@ static void expect_groups(struct run *run)
 	assert_int_equal(group_query(&run->reduce).entries, 0);
 }
 
-/* Devices are reset: whatever the groups were, they are gone. */
+/* Whatever the groups were, they are gone. */
 static void build_again(struct run *run)
 {
-	uint32_t r, space;
-
-	for (r = 0; r < RANKS; r++) {
-		t3_dev_reset(run->host->dev[r].dev);
-		for (space = SPACE; space <= GROUP_HEARER; space++)
-			memset(run->host->dev[r].memory + HOST_COUNTER_BASE(space), 0,
-			       HOST_COUNTER_COUNT * sizeof(struct t3_tile_record));
-	}
+	world_reset(run->host);
 	nodes_settle(run->host);
 	ring_create(&run->ring);
 	build_groups(run);

@@ -46,7 +46,7 @@ static struct group busy(void)
 	return group;
 }
 
-/* What another port may take of the link to a rank. */
+/* Slots of the link to a rank that another port may take. */
 static uint32_t room(const struct group *group, uint32_t rank)
 {
 	uint32_t slots = 0;
@@ -89,7 +89,7 @@ TEST("a port whose copy is refused waits no longer")
 	host_free(host);
 }
 
-/* Nothing of the port is under way after it, so no packet ends the wait. */
+/* After the reset the port has no packet under way that would end the wait. */
 TEST("a port whose device is reset waits no longer")
 {
 	struct group group = busy();

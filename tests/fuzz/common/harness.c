@@ -83,27 +83,18 @@ static void calm(struct host *host)
 		take_away(host, kinds[i]);
 }
 
-static void reset_all(struct host *host)
-{
-	uint32_t r;
-
-	for (r = 0; r < host->ranks; r++) {
-		t3_dev_reset(host->dev[r].dev);
-		memset(host->dev[r].memory + HOST_COUNTER_BASE(0), 0,
-		       HOST_COUNTER_COUNT * sizeof(struct t3_tile_record));
-	}
-	host_drain(host);
-}
-
 static void expect_working(struct host *host)
 {
 	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
 	uint32_t r;
 
-	reset_all(host);
+	world_reset(host);
+	host_drain(host);
 	/* A switch tells devices of ends that were reset before. They count that they refuse it. */
-	if (fuzz_target.has_switch)
-		reset_all(host);
+	if (fuzz_target.has_switch) {
+		world_reset(host);
+		host_drain(host);
+	}
 	ring_create(&ring);
 	ring_connect(&ring);
 	ring_arm(&ring, 1);

@@ -51,36 +51,25 @@ static void rewind_device(struct host_dev *d)
 
 /* ------------------------------------------------------------------ fabrics */
 
+static void rewind_link(struct t3_link *link)
+{
+	struct t3_fabric *fabric = link->fabric;
+	const struct t3_link_ops *ops = link->ops;
+	uint32_t from = link->from, to = link->to, keeps = link->burst_keeps;
+
+	memset(link, 0, sizeof(*link));
+	t3_link_init(link, fabric, from, to, ops);
+	link->burst_keeps = keeps;
+}
+
 static void rewind_links(struct t3_fabric *fabric)
 {
 	uint32_t a, b;
 
-	for (a = 0; a < fabric->config.ranks; a++)
-		for (b = 0; b < fabric->config.ranks; b++) {
-			struct t3_link *link = fabric->link[a][b];
-
-			if (!link)
-				continue;
-			memset(link, 0, sizeof(*link));
-			t3_space_link_init(link, fabric, a, b);
-		}
-}
-
-static void rewind_switch(struct t3_switch *sw)
-{
-	uint32_t rank, way;
-
-	for (rank = 0; rank < sw->fabric->config.ranks; rank++)
-		for (way = 0; way < 2; way++) {
-			struct t3_link *link = way ? sw->port[rank].up : sw->port[rank].down;
-			const struct t3_link_ops *ops = link->ops;
-			uint32_t from = link->from, to = link->to, keeps = link->burst_keeps;
-
-			memset(link, 0, sizeof(*link));
-			t3_link_init(link, sw->fabric, from, to, ops);
-			link->burst_keeps = keeps;
-		}
-	t3_switch_clear(sw);
+	for (a = 0; a <= T3_SWITCH_RANK; a++)
+		for (b = 0; b <= T3_SWITCH_RANK; b++)
+			if (fabric->link[a][b])
+				rewind_link(fabric->link[a][b]);
 }
 
 static void rewind_fabric(struct t3_fabric *fabric)
@@ -88,7 +77,7 @@ static void rewind_fabric(struct t3_fabric *fabric)
 	assert_int_equal(fabric->clock.heap.count, 0);
 	rewind_links(fabric);
 	if (fabric->sw)
-		rewind_switch(fabric->sw);
+		t3_switch_clear(fabric->sw);
 	memset(fabric->injected, 0, sizeof(fabric->injected));
 	fabric->clock.now = 0;
 	fabric->clock.heap.seq = 0;

@@ -45,19 +45,6 @@ static void fill(struct sums *sums)
 			sums->data[i][k] = k % 4 == 3 ? 0x3f : (uint8_t)host_random(&sums->random);
 }
 
-static void reset(struct host *host)
-{
-	uint32_t i, space;
-
-	for (i = 0; i < host->ranks; i++) {
-		t3_dev_reset(host->dev[i].dev);
-		for (space = GROUP_TARGET; space <= GROUP_HEARER; space++)
-			memset(host->dev[i].memory + HOST_COUNTER_BASE(space), 0,
-			       HOST_COUNTER_COUNT * sizeof(struct t3_tile_record));
-	}
-	host_drain(host);
-}
-
 /* All members' rows, mixed, with some events between. */
 static void send_mixed(struct sums *sums)
 {
@@ -173,7 +160,8 @@ void world_expect_groups(struct host *host, uint64_t seed)
 	struct sums sums = { .group.host = host, .random = seed | 1 };
 	uint32_t owner = (uint32_t)(seed >> 8) % host->ranks;
 
-	reset(host);
+	world_reset(host);
+	host_drain(host);
 	disturb(&sums, CHANCE);
 	sums.updates = 1 + (seed >> 16 & 1);
 	sums.group = sums_reduce(host, owner, sums.updates);
@@ -181,7 +169,8 @@ void world_expect_groups(struct host *host, uint64_t seed)
 	sums.group = sums_multicast(host, 0);
 	copy(&sums);
 	world_check(host);
-	reset(host);
+	world_reset(host);
+	host_drain(host);
 	if (sums_may_order(host)) {
 		sums.updates = 1;
 		sums.group = sums_ordered(host, owner);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Invariants, and spaces to work on. */
+#include "group.h"
 #include "queue/queue.h"
 #include "world.h"
 
@@ -171,4 +172,16 @@ void world_arm(struct host *host, uint32_t space)
 
 	for (r = 0; r < host->ranks; r++)
 		host_arm(&host->dev[r], space, host_query(&host->dev[r], space).epoch + 1);
+}
+
+void world_reset(struct host *host)
+{
+	uint32_t r, space;
+
+	for (r = 0; r < host->ranks; r++) {
+		t3_dev_reset(host->dev[r].dev);
+		for (space = 0; space <= GROUP_HEARER; space++)
+			memset(host->dev[r].memory + HOST_COUNTER_BASE(space), 0,
+			       HOST_COUNTER_COUNT * sizeof(struct t3_tile_record));
+	}
 }

@@ -33,6 +33,9 @@ void world_check(struct host *host);
 /* Spaces that are not in use are FREE. It takes as long as an input. */
 void world_check_free(const struct host *host);
 
+/* All devices are reset, with their counter records of spaces 0 to GROUP_HEARER. */
+void world_reset(struct host *host);
+
 /* Groups of a switch: devices that are reset sum up and copy, while their links lose packets. */
 void world_expect_groups(struct host *host, uint64_t seed);
 
