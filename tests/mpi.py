@@ -276,6 +276,17 @@ def requests_that_a_device_has_no_room_for_are_open_mpis(_place):
     must(status == 0 and passed(text, 4), text)
 
 
+def pieces_are_halved_where_devices_lack_memory(_place):
+    status, text = in_vm("short", ["--ranks", "4", "--device-opts", "memory-size=8M,aperture-size=8M"],
+                         ["sh", "-c", "mpirun -n 4 --mca coll_t3_verbose 1 mpi_collectives t3 long"])
+    must(status == 0 and passed(text, 4), text)
+    # 4 MiB and 12 bytes do not fit, nor does half of that.
+    for length in (2097158, 1048579):
+        said = f"MPI_COMM_WORLD: a device lacks memory: pieces have {length} bytes from now on"
+        must(text.count(said) == 4, text)
+    must(re.search(r"coll:t3: [1-9]\d+ calls by T3", text), text)
+
+
 def no_rank_leaves_a_barrier_of_t3_before_all_have_come(_place):
     status, text = ring()["barrier"]
     must(status == 0 and len(re.findall(r"^\d+ checks on 4 ranks, 0 failed\r?$", text, re.M)) == 2, text)

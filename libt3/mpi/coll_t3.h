@@ -230,6 +230,10 @@ struct coll_t3_kept {
 };
 
 #define COLL_T3_PLANS_MAX 16u
+/* Where devices lack memory for a plan, pieces become shorter, down to this. */
+#define COLL_T3_PIECE_LEAST (1u << 20)
+/* Bytes of the pieces of all kept plans of a communicator, unless two whole pieces are more. */
+#define COLL_T3_KEPT_BYTES (16u << 20)
 
 struct coll_t3_later;
 
@@ -243,6 +247,8 @@ struct coll_t3_module {
 	} next;
 	/* In an exchange of its own by the next component, which may call other functions in it. */
 	bool exchanges;
+	/* Bytes that go at once: coll_t3_piece, or less. All ranks have the same. */
+	uint64_t piece;
 	/* The plan used last comes first. */
 	uint32_t kept;
 	struct coll_t3_kept plans[COLL_T3_PLANS_MAX];
@@ -360,6 +366,8 @@ void coll_t3_drop_plans(coll_t3_module_t *m);
 bool coll_t3_has_plan(const coll_t3_module_t *m, const struct t3_plan_desc *desc);
 /* Whether all ranks have this error of t3_plan_create(), and the communicator can go on. */
 bool coll_t3_agreed(int error);
+/* Whether a device lacks memory for the plan. A shorter one may have room. */
+bool coll_t3_lacks_room(int error);
 
 /* ---------------------------------------------------------------------- piece.c */
 

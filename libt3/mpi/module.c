@@ -12,6 +12,7 @@ static void construct(coll_t3_module_t *m)
 {
 	memset((char *)m + sizeof(m->super), 0, sizeof(*m) - sizeof(m->super));
 	m->state = COLL_T3_NEW;
+	m->piece = coll_t3_params.piece;
 }
 
 #define RELEASE(name)              \

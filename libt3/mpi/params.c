@@ -26,7 +26,7 @@ struct coll_t3_params coll_t3_params = {
 		[COLL_T3_SCATTERV] = 16384,
 		[COLL_T3_ALLTOALLV] = 16384,
 	},
-	.piece = 1048576,
+	.piece = 8388608,
 	.plans = 6,
 	.tile = 0,
 	.setup_seconds = 60,
@@ -75,12 +75,13 @@ static void register_plans(void)
 
 	parameter("piece",
 		  "Bytes that are carried at once, 4096 or more. A longer message goes piece by "
-		  "piece, "
-		  "so that its plan fits into device memory",
+		  "piece, so that its plan fits into device memory. Where it does not fit, the "
+		  "communicator's pieces are halved, down to 1 MiB",
 		  MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &p->piece);
 	parameter("plans",
 		  "Plans that a communicator keeps, 1 to 16. A message of another length or type "
-		  "needs another plan. Each takes device memory",
+		  "needs another plan. Each takes device memory, so those kept are for 16 MiB of "
+		  "pieces at most, or for two pieces",
 		  MCA_BASE_VAR_TYPE_UNSIGNED_INT, &p->plans);
 	parameter("tile", "Bytes of a tile, the unit of a transfer; 0 is libt3's default",
 		  MCA_BASE_VAR_TYPE_UNSIGNED_INT, &p->tile);

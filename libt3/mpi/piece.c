@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* How a message is cut into pieces, whose plans are small, and how a piece goes in and out. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "coll_t3.h"
@@ -153,9 +154,10 @@ static int get_plans(coll_t3_module_t *m, struct coll_t3_pieces *p, enum coll_t3
 			t3_plan_destroy(p->plan);
 		return ret;
 	}
-	if (!ret && !coll_t3_has_plan(m, &whole))
-		ret = -ENOSPC; /* one made room for the other, at all ranks */
-	return ret;
+	if (ret || coll_t3_has_plan(m, &whole))
+		return ret;
+	/* One made room for the other, at all ranks. Of shorter ones both may fit, if two may be kept. */
+	return coll_t3_params.plans > 1 ? -ENOSPC : -ENOBUFS;
 }
 
 /* The piece at p->first may be the last one. */
@@ -169,15 +171,15 @@ static void choose_plan(struct coll_t3_pieces *p)
 	p->count = p->last;
 }
 
-int coll_t3_cut(coll_t3_module_t *m, const struct coll_t3_job *job, enum coll_t3_plans from,
-		struct coll_t3_pieces *p)
+static int cut(coll_t3_module_t *m, const struct coll_t3_job *job, enum coll_t3_plans from,
+	       struct coll_t3_pieces *p)
 {
 	bool whole = job->collective == T3_ALL_REDUCE || job->collective == T3_BROADCAST;
 	int ret;
 
 	*p = (struct coll_t3_pieces){ .job = job };
 	p->parts = whole ? 1 : (uint32_t)ompi_comm_size(m->comm);
-	p->count = coll_t3_params.piece / job->element / p->parts;
+	p->count = m->piece / job->element / p->parts;
 	if (!p->count)
 		p->count = 1;
 	if (p->count > job->count)
@@ -186,6 +188,30 @@ int coll_t3_cut(coll_t3_module_t *m, const struct coll_t3_job *job, enum coll_t3
 	ret = get_plans(m, p, from);
 	if (!ret)
 		choose_plan(p);
+	return ret;
+}
+
+/* Return whether pieces of this communicator are shorter now than this one was. */
+static bool shorten(coll_t3_module_t *m, const struct coll_t3_pieces *p)
+{
+	uint64_t bytes = p->count * p->job->element * p->parts;
+
+	if (bytes <= COLL_T3_PIECE_LEAST)
+		return false;
+	m->piece = bytes / 2 > COLL_T3_PIECE_LEAST ? bytes / 2 : COLL_T3_PIECE_LEAST;
+	coll_t3_say(1, "%s: a device lacks memory: pieces have %" PRIu64 " bytes from now on",
+		    coll_t3_name(m->comm), m->piece);
+	return true;
+}
+
+int coll_t3_cut(coll_t3_module_t *m, const struct coll_t3_job *job, enum coll_t3_plans from,
+		struct coll_t3_pieces *p)
+{
+	int ret;
+
+	do
+		ret = cut(m, job, from, p);
+	while (coll_t3_lacks_room(ret) && shorten(m, p));
 	return ret;
 }
 

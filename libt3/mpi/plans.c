@@ -13,6 +13,11 @@ bool coll_t3_agreed(int error)
 	return error != -ETIMEDOUT && error != -EPIPE && error != -EPROTO && error != -ECOMM;
 }
 
+bool coll_t3_lacks_room(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -ENOMEM;
+}
+
 /* Return the index of the plan, or m->kept. */
 static uint32_t find(const coll_t3_module_t *m, const struct t3_plan_desc *desc)
 {
@@ -35,10 +40,25 @@ void coll_t3_drop_plans(coll_t3_module_t *m)
 		t3_plan_destroy(m->plans[--m->kept].plan);
 }
 
-static void make_room(coll_t3_module_t *m)
+static uint64_t bytes_of(const struct t3_plan_desc *desc)
 {
-	while (m->kept >= coll_t3_params.plans)
-		t3_plan_destroy(m->plans[--m->kept].plan);
+	return desc->count * t3_dtype_bytes(desc->dtype);
+}
+
+/* Drop those that were used longest ago, until a plan of so many bytes may be kept, too. */
+static void make_room(coll_t3_module_t *m, uint64_t bytes)
+{
+	uint64_t most = 2 * coll_t3_params.piece;
+	uint32_t i;
+
+	if (most < COLL_T3_KEPT_BYTES)
+		most = COLL_T3_KEPT_BYTES;
+	for (i = 0; i < m->kept; i++)
+		bytes += bytes_of(&m->plans[i].desc);
+	while (m->kept && (m->kept >= coll_t3_params.plans || bytes > most)) {
+		bytes -= bytes_of(&m->plans[--m->kept].desc);
+		t3_plan_destroy(m->plans[m->kept].plan);
+	}
 }
 
 static void put_first(coll_t3_module_t *m, uint32_t i)
@@ -66,11 +86,6 @@ static int make(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_
 	return ret ? ret : create(m, desc, plan);
 }
 
-static bool lacks_room(int error)
-{
-	return error == -ENOSPC || error == -EDQUOT || error == -ENOMEM;
-}
-
 /* All ranks have the error. */
 static void say_error(coll_t3_module_t *m, int error)
 {
@@ -96,9 +111,9 @@ static int add(coll_t3_module_t *m, const struct t3_plan_desc *desc)
 	struct t3_plan *plan = NULL;
 	int ret;
 
-	make_room(m);
+	make_room(m, bytes_of(desc));
 	ret = make(m, desc, &plan);
-	if (lacks_room(ret) && m->kept) {
+	if (coll_t3_lacks_room(ret) && m->kept) {
 		coll_t3_drop_plans(m);
 		ret = create(m, desc, &plan);
 	}

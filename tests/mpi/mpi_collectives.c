@@ -3,12 +3,14 @@
  * MPI's collectives with the component coll/t3, against the same ones computed here:
  *
  *	mpirun -n 4 --mca coll_t3_piece 32768 mpi_collectives [t3|next|any]
+ *	mpirun -n 4 mpi_collectives t3 long
  *
  * All functions that the component has run with each type, operation and length, also in place, with
  * datatypes that have gaps, on communicators of other ranks, orders and lives. Results of integers and
  * of min and max have given bits. Sums of floats are within the bound of any order. The word says who
  * has to do the calls that a device can do: T3 (the default), which the component's counters must
- * show, the next component, or anyone.
+ * show, the next component, or anyone. With `long` messages are longer than small devices have room for
+ * at once.
  */
 #include <math.h>
 #include <mpi.h>
@@ -798,7 +800,15 @@ static void run_all(void)
 	by_t3 = always;
 }
 
+static void long_ones(void)
+{
+	reductions(&floats, &ops[0], (1 << 20) + 3, 1);
+	not_blocking(&floats, &ops[0], (1 << 20) + 3, 1); /* with the plans of blocking calls */
+}
+
 int main(int argc, char **argv)
 {
-	return run_checks(argc, argv, run_all);
+	int is_long = argc > 2 && !strcmp(argv[2], "long");
+
+	return run_checks(argc, argv, is_long ? long_ones : run_all);
 }
