@@ -28,7 +28,7 @@ def slowness():
     return int(match[1]) if match else 1
 
 
-SECONDS = 60 * slowness()
+SECONDS = 300 * slowness()
 
 # `await N` waits for N devices, and prints each change of their number.
 COMMON = """
@@ -43,7 +43,7 @@ job() {
 		"$@" >/tmp/out 2>&1 &&
 		echo "job passed" || { cat /tmp/out; echo "job failed"; }
 }
-await 2
+await $RANKS
 """
 
 # The device goes idle, and once in the middle of a job, which has to end.
@@ -150,18 +150,17 @@ DEVICE = {"driver": "t3", "id": "t3-1", "bus": "rp1", "fabric": "/objects/f0", "
 
 
 class Guest:
-    """A VM of two ranks, with the guest's output line by line."""
+    """A VM with the guest's output line by line. Rank 1 is in a slot of its own."""
 
-    def __init__(self, directory, script, *options, seconds=SECONDS, name="hotplug"):
+    def __init__(self, directory, script, *options, ranks=2, seconds=SECONDS, name="hotplug"):
         path = pathlib.Path(directory) / "qmp"
         self.process = subprocess.Popen(
-            [VM, "run", "--name", name, "--ranks", "2", "--timeout", str(seconds),
-             "--known-trouble", PCIEHP_FAULT,
+            [VM, "run", "--name", name, "--ranks", str(ranks), "--timeout", str(seconds),
+             "--known-trouble", PCIEHP_FAULT, *options,
              "--qemu-arg=-qmp", f"--qemu-arg=unix:{path},server=on,wait=off",
-             *(f"--qemu-arg={option}" for option in options),
-             "--", "sh", "-c", COMMON + script],
+             "--", "sh", "-c", f"RANKS={ranks}\n{COMMON}{script}"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-        self.expect("devices 2")
+        self.expect(f"devices {ranks}")
         self.qmp = Qmp(path)
 
     def expect(self, line):
@@ -261,7 +260,7 @@ def recover_from(error, line):
     return inject
 
 
-def scenario(script, options, steps):
+def scenario(script, options, steps, ranks=2):
     """Steps: (name, function of the guest). After a failure the rest fails as well."""
     why, guest = None, None
     with tempfile.TemporaryDirectory() as directory:
@@ -269,7 +268,7 @@ def scenario(script, options, steps):
             try:
                 if why:
                     raise RuntimeError(why)
-                guest = guest or Guest(directory, script, *options)
+                guest = guest or Guest(directory, script, *options, ranks=ranks)
                 step(guest)
                 yield name, None
             except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
@@ -291,7 +290,7 @@ PCIEHP_FAULT = (r"WARNING: possible circular locking dependency detected\n.*\n.*
                 r".*irq/\d+-pciehp/\d+ is trying to acquire lock:\n.*\(&ctrl->reset_lock\)"
                 r"(?:(?!.*-> #).*\n)*.*-> #1 \(pci_rescan_remove_lock\)")
 
-NO_ACPI = ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
+NO_ACPI = ["--qemu-arg=-global", "--qemu-arg=ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
 
 SCENARIOS = [
     (ACPI + REMOVAL, [],
@@ -307,12 +306,12 @@ SCENARIOS = [
       ("job-after-fatal-bus-error", passes), ("bus-error-clean-end", Guest.end)]),
     (LOST, [], [("bus-is-lost-under-a-user", lose_bus), ("job-after-rescan", passes),
                 ("lost-bus-clean-end", Guest.end)]),
-    (MOVE, ["-device", "edu"],
+    (MOVE, ["--qemu-arg=-device", "--qemu-arg=edu"],
      [("bars-move-under-a-job", lambda guest: guest.expect("job runs")),
       ("job-after-moves", passes), ("moves-clean-end", Guest.end)]),
-    (MATRIX, [],
+    (MATRIX, ["--topology", "switch"],
      [("removal-matrix", lambda guest: guest.serve("matrix passed")),
-      ("removal-matrix-clean-end", Guest.end)]),
+      ("removal-matrix-clean-end", Guest.end)], 4),
 ]
 
 

@@ -248,7 +248,8 @@ static void shuffle(uint32_t *order, uint32_t count)
 
 SLOW_TEST("each event ends well under each kind of client")
 {
-	uint32_t count = (opts.host ? EVENTS : PULL) * LOADS, order[EVENTS * LOADS], i;
+	uint32_t loads = load_count(), order[EVENTS * LOADS], i;
+	uint32_t count = (opts.host ? EVENTS : PULL) * loads;
 	unsigned long round;
 
 	alarm(0); /* the clients and the kernel requests below have limits */
@@ -257,8 +258,8 @@ SLOW_TEST("each event ends well under each kind of client")
 	for (round = 0; round < opts.rounds; round++) {
 		shuffle(order, count);
 		for (i = 0; i < count; i++) {
-			enum event event = order[i] / LOADS;
-			enum load load = order[i] % LOADS;
+			enum event event = order[i] / loads;
+			enum load load = order[i] % loads;
 
 			alarm(120 * guest_slowness());
 			printf("# round %lu: %s, %s\n", round, event_names[event],
@@ -272,12 +273,13 @@ SLOW_TEST("each event ends well under each kind of client")
 /* At any moment, also while they start. */
 SLOW_TEST("clients may be killed at any moment")
 {
+	uint32_t loads = load_count();
 	unsigned long i;
 	struct child child;
 
 	for (i = 0; i < opts.clients; i++) {
 		alarm(120 * guest_slowness());
-		load_start_quickly(&child, random_below(&order_random, LOADS));
+		load_start_quickly(&child, random_below(&order_random, loads));
 		nap_ms(random_below(&order_random, 12 * guest_slowness()));
 		child_kill(&child);
 		progress("killed clients", i + 1, opts.clients, i + 1 == opts.clients);

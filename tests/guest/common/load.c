@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "group.h"
 #include "load.h"
 #include "memory.h"
 #include "queue.h"
@@ -19,7 +20,9 @@
 #define JOBS_AHEAD 4
 #define TIMED_SIDE 4096u
 
-const char *const load_names[LOADS] = { "idle", "maps", "jobs", "timed", "waiters", "peer" };
+const char *const load_names[LOADS] = {
+	"idle", "maps", "jobs", "timed", "waiters", "peer", "groups"
+};
 
 struct client {
 	struct raw raw; /* on LOAD_RANK, with segment 0 mapped */
@@ -28,6 +31,9 @@ struct client {
 	int results[3];
 	int event, wait_fd;
 	struct raw before, after; /* LOAD_PEER: before sends to raw, raw sends to after */
+	/* LOAD_GROUPS: LOAD_RANK is a source, and a target; and raw has a group whose source is after. */
+	struct reduce reduce;
+	struct multicast multicast;
 	uint32_t queue, sync;
 	union drm_t3_any_command command; /* of each job */
 	int fences[JOBS_AHEAD];
@@ -369,12 +375,79 @@ static void check_peer(struct client *c)
 	check_space(c);
 }
 
+/* ---------------------------------------------------------------------- groups */
+
+static void start_own_group(struct client *c)
+{
+	struct drm_t3_group_create made;
+	struct drm_t3_segment_map map;
+	struct drm_t3_key key;
+	uint32_t import;
+
+	raw_open(&c->after, LOAD_RANK + 1, PAGE);
+	CHECK_EQ(group_create(&c->raw, DRM_T3_GROUP_REDUCE, 1, &made), 0);
+	CHECK_EQ(group_key(&c->raw, made.group, 0, 0, &key), 0);
+	CHECK_EQ(raw_key_import(&c->after, &key, &import), 0);
+	map = raw_sender(&c->after, DRM_T3_SEGMENT_REMOTE, import, 0);
+	CHECK_EQ(raw_map(&c->after, &map), 0);
+	raw_arm(&c->raw, 1);
+	raw_arm(&c->after, 1);
+	CHECK_EQ(raw_wait(&c->after, DRM_T3_WAIT_ARMED, 1, 0, after_ms(5000)), 0);
+}
+
+/* An epoch of each group has begun and cannot end. */
+static void start_groups(struct client *c)
+{
+	reduce_open(&c->reduce);
+	reduce_arm(&c->reduce, 1);
+	raw_fill(&c->reduce.source[1], 0, RAW_SEGMENT_BYTES / 2, 1);
+	multicast_open(&c->multicast);
+	multicast_arm(&c->multicast, 1);
+	raw_fill(&c->multicast.source, 0, RAW_SEGMENT_BYTES / 2, 1);
+	start_own_group(c);
+}
+
+/* All other ranks learn of the end, and nobody has to send for it. */
+static void check_groups(struct client *c)
+{
+	if (c->fate == FATE_WORKS) {
+		CHECK_EQ(raw_state(&c->reduce.target), DRM_T3_SPACE_ARMED);
+		CHECK_EQ(raw_state(&c->multicast.source), DRM_T3_SPACE_ARMED);
+		CHECK_EQ(raw_state(&c->after), DRM_T3_SPACE_ARMED);
+		return;
+	}
+	check_peer_failed(&c->reduce.target);
+	check_peer_failed(&c->reduce.source[1]);
+	check_peer_failed(&c->reduce.source[2]);
+	check_peer_failed(&c->multicast.source);
+	check_peer_failed(&c->after);
+	check_space(c);
+}
+
 /* --------------------------------------------------------------------- clients */
 
 static void (*const starts[LOADS])(struct client *) = { start_idle,  start_maps,    start_jobs,
-							start_timed, start_waiters, start_peer };
+							start_timed, start_waiters, start_peer,
+							start_groups };
 static void (*const checks[LOADS])(struct client *) = { check_space, check_maps,    check_jobs,
-							check_jobs,  check_waiters, check_peer };
+							check_jobs,  check_waiters, check_peer,
+							check_groups };
+
+uint32_t load_count(void)
+{
+	struct drm_t3_switch_info info;
+	struct drm_t3_query query = {
+		.type = DRM_T3_QUERY_SWITCH,
+		.size = sizeof(info),
+		.data = (uintptr_t)&info,
+	};
+	int fd = open_rank(LOAD_RANK);
+	int ret = call(fd, DRM_IOCTL_T3_QUERY, &query);
+
+	close(fd);
+	CHECK(!ret || ret == -EOPNOTSUPP);
+	return ret ? LOADS - 1 : LOADS;
+}
 
 static void client(int sock, void *arg)
 {

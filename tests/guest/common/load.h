@@ -5,9 +5,21 @@
 
 #include "child.h"
 
-enum load { LOAD_IDLE, LOAD_MAPS, LOAD_JOBS, LOAD_TIMED, LOAD_WAITERS, LOAD_PEER, LOADS };
+enum load {
+	LOAD_IDLE,
+	LOAD_MAPS,
+	LOAD_JOBS,
+	LOAD_TIMED,
+	LOAD_WAITERS,
+	LOAD_PEER,
+	LOAD_GROUPS,
+	LOADS
+};
 
 extern const char *const load_names[LOADS];
+
+/* How many of them this fabric has: the last one needs a switch. */
+uint32_t load_count(void);
 
 #define LOAD_RANK 1u
 
