@@ -277,11 +277,11 @@ def requests_that_a_device_has_no_room_for_are_open_mpis(_place):
 
 
 def pieces_are_halved_where_devices_lack_memory(_place):
-    status, text = in_vm("short", ["--ranks", "4", "--device-opts", "memory-size=8M,aperture-size=8M"],
+    status, text = in_vm("short", ["--ranks", "4", "--device-opts", "memory-size=4M,aperture-size=4M"],
                          ["sh", "-c", "mpirun -n 4 --mca coll_t3_verbose 1 mpi_collectives t3 long"])
     must(status == 0 and passed(text, 4), text)
-    # 4 MiB and 12 bytes do not fit, nor does half of that.
-    for length in (2097158, 1048579):
+    # 8 MiB do not fit, nor does half of that.
+    for length in (4194304, 2097152):
         said = f"MPI_COMM_WORLD: a device lacks memory: pieces have {length} bytes from now on"
         must(text.count(said) == 4, text)
     must(re.search(r"coll:t3: [1-9]\d+ calls by T3", text), text)
@@ -356,6 +356,16 @@ def a_full_fabric_and_other_devices_do(_place):
                           "mpirun -n 4 --mca coll_t3_allreduce_min 0 mpi_speed allreduce 1024 4096 1"])
     must(status == 0 and len(re.findall(r"^[1-9]\d+ checks on 3 ranks, 0 failed\r?$", text, re.M)) == 2, text)
     must(len(re.findall(r"^allreduce +\d+ +\d+ +\d+ +\d+\.\d\d\r?$", text, re.M)) == 2, text)
+
+
+def a_switch_does(_place):
+    options = "--mca coll_t3_verbose 1 --mca coll_t3_piece 32768"
+    programs = [f"mpirun -n 4 {options} mpi_{name} t3" for name in ("collectives", "parts", "persistent")]
+    status, text = in_vm("switch", ["--ranks", "4", "--topology", "switch"],
+                         ["sh", "-c", f"{' && '.join(programs)} && t3 info --all --json"])
+    must(status == 0 and len(re.findall(r"^[1-9]\d+ checks on 4 ranks, 0 failed\r?$", text, re.M)) == 3, text)
+    # Sums were made there, and by nobody's wish: coll_t3_algorithm is auto.
+    must(sum(device["switch"]["sums"] for device in json.loads(text[text.rindex("\n[") + 1:])) > 0, text)
 
 
 TESTS = [value for value in list(globals().values())

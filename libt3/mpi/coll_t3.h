@@ -233,7 +233,7 @@ struct coll_t3_kept {
 /* Where devices lack memory for a plan, pieces become shorter, down to this. */
 #define COLL_T3_PIECE_LEAST (1u << 20)
 /* Bytes of the pieces of all kept plans of a communicator, unless two whole pieces are more. */
-#define COLL_T3_KEPT_BYTES (16u << 20)
+#define COLL_T3_KEPT_BYTES (32u << 20)
 
 struct coll_t3_later;
 

@@ -80,7 +80,7 @@ static void register_plans(void)
 		  MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &p->piece);
 	parameter("plans",
 		  "Plans that a communicator keeps, 1 to 16. A message of another length or type "
-		  "needs another plan. Each takes device memory, so those kept are for 16 MiB of "
+		  "needs another plan. Each takes device memory, so those kept are for 32 MiB of "
 		  "pieces at most, or for two pieces",
 		  MCA_BASE_VAR_TYPE_UNSIGNED_INT, &p->plans);
 	parameter("tile", "Bytes of a tile, the unit of a transfer; 0 is libt3's default",

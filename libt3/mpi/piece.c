@@ -6,6 +6,8 @@
 
 #include "coll_t3.h"
 
+#define PIECE_UNIT 4096u
+
 /* ---------------------------------------------------------------------- in and out */
 
 size_t coll_t3_offset(const struct coll_t3_pieces *p, uint64_t part)
@@ -198,7 +200,9 @@ static bool shorten(coll_t3_module_t *m, const struct coll_t3_pieces *p)
 
 	if (bytes <= COLL_T3_PIECE_LEAST)
 		return false;
-	m->piece = bytes / 2 > COLL_T3_PIECE_LEAST ? bytes / 2 : COLL_T3_PIECE_LEAST;
+	m->piece = bytes / 2 / PIECE_UNIT * PIECE_UNIT;
+	if (m->piece < COLL_T3_PIECE_LEAST)
+		m->piece = COLL_T3_PIECE_LEAST;
 	coll_t3_say(1, "%s: a device lacks memory: pieces have %" PRIu64 " bytes from now on",
 		    coll_t3_name(m->comm), m->piece);
 	return true;

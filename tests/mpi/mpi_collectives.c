@@ -802,8 +802,7 @@ static void run_all(void)
 
 static void long_ones(void)
 {
-	reductions(&floats, &ops[0], (1 << 20) + 3, 1);
-	not_blocking(&floats, &ops[0], (1 << 20) + 3, 1); /* with the plans of blocking calls */
+	reductions(&floats, &ops[0], (1 << 21) + 3, 1);
 }
 
 int main(int argc, char **argv)
