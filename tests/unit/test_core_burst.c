@@ -7,6 +7,7 @@
 #include "link/link.h"
 #include "migrate.h"
 #include "seeds.h"
+#include "trail.h"
 #include "test.h"
 
 #define EVENTS 100000u
@@ -108,6 +109,7 @@ TEST_WITH("bursts change no result and no counter", NULL, seeds_report)
 {
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, 200)
 	{
 		uint64_t random = seed;
@@ -120,6 +122,7 @@ TEST_WITH("bursts change no result and no counter", NULL, seeds_report)
 		burst_expect_done(bursts);
 		burst_expect_done(alone);
 	}
+	trail_expect(0x991b10098f6b72cf);
 }
 
 /* How much is sent until the sender knows is a matter of time: more of it, if it is not poisoned. */
@@ -127,6 +130,7 @@ TEST_WITH("what is refused of a burst is what would be refused alone", NULL, see
 {
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, 200)
 	{
 		uint64_t random = seed;
@@ -154,6 +158,7 @@ TEST_WITH("what is refused of a burst is what would be refused alone", NULL, see
 		host_free(host[0]);
 		host_free(host[1]);
 	}
+	trail_expect(0xb71a0b59cfde5a39);
 }
 
 /* The target's last tile is cut off there, and its count would take more. */

@@ -12,6 +12,7 @@
 #include "ref.h"
 #include "ring.h"
 #include "seeds.h"
+#include "trail.h"
 #include "test.h"
 
 #define RANKS	    4u
@@ -407,6 +408,7 @@ TEST_WITH("several faults at random moments end well", NULL, tell)
 	uint64_t seed, random;
 	uint32_t i, moments;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		random = seed;
@@ -418,5 +420,6 @@ TEST_WITH("several faults at random moments end well", NULL, tell)
 			one_run(&c);
 		}
 	}
+	trail_expect(0xff465791eb233b01);
 	host_free(c.host);
 }

@@ -10,6 +10,7 @@
 #include "queue.h"
 #include "ring.h"
 #include "seeds.h"
+#include "trail.h"
 #include "test.h"
 
 #define SEEDS 12u
@@ -65,6 +66,7 @@ SEEDS_TEST("sums and counts are those of one node")
 {
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		reduce_over(2, 2, T3_DTYPE_I32, seed);
@@ -72,6 +74,7 @@ SEEDS_TEST("sums and counts are those of one node")
 		reduce_over(5, 3, T3_DTYPE_BF16, seed);
 		reduce_over(4, 4, T3_DTYPE_F16, seed);
 	}
+	trail_expect(0x49f3104eca69d24c);
 }
 
 TEST("doorbells work over nodes")
@@ -143,7 +146,9 @@ SEEDS_TEST("accidents lose nothing")
 {
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS) accidents_lose_nothing_of(seed);
+	trail_expect(0x4ef45fb3412363f9);
 }
 
 /* A queue to the other node that holds a few packets, and loses the rest. */
@@ -213,7 +218,9 @@ SEEDS_TEST("a cut connection ends the job")
 {
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS) a_cut_connection_ends_the_job_of(seed);
+	trail_expect(0x211a089a97c983df);
 }
 
 /* A node that is stopped for long: its peers find it silent. It goes on later. */
@@ -245,7 +252,9 @@ SEEDS_TEST("a stopped node ends the job")
 {
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS) a_stopped_node_ends_the_job_of(seed);
+	trail_expect(0xc2324d1b3aa9f76d);
 }
 
 /* Longer than a link's retries, and shorter than the silence that ends the connection: nobody notices. */

@@ -7,6 +7,7 @@
 #include "node/node.h"
 #include "nodes.h"
 #include "seeds.h"
+#include "trail.h"
 #include "test.h"
 
 #define SEEDS 60u
@@ -71,6 +72,7 @@ TEST_WITH("bursts between nodes change no result and no counter", NULL, seeds_re
 {
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		uint64_t random = seed;
@@ -84,6 +86,7 @@ TEST_WITH("bursts between nodes change no result and no counter", NULL, seeds_re
 		expect_end(bursts);
 		expect_end(alone);
 	}
+	trail_expect(0xf66c79da105d7372);
 }
 
 /* Neither end waits for the time in which a sender repeats its packets: each gets its response. */
@@ -91,6 +94,7 @@ TEST_WITH("another node refuses of a burst what it would refuse alone", NULL, se
 {
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		uint64_t random = seed;
@@ -116,6 +120,7 @@ TEST_WITH("another node refuses of a burst what it would refuse alone", NULL, se
 		}
 		assert_memory_equal(record[0], record[1], sizeof(record[0]));
 	}
+	trail_expect(0x6e9b443c793f9a3c);
 }
 
 /* ------------------------------------------------------------------------- faults */
@@ -210,6 +215,7 @@ TEST_WITH("responses to parts of bursts answer those packets", NULL, seeds_repor
 {
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		struct host *host = unanswered();
@@ -233,6 +239,7 @@ TEST_WITH("responses to parts of bursts answer those packets", NULL, seeds_repor
 		}
 		host_free(host);
 	}
+	trail_expect(0x0a72ee13acbe01dd);
 }
 
 static const char *give(struct host *host, const struct t3_packet *packet)

@@ -8,6 +8,7 @@
 #include "node/node.h"
 #include "seeds.h"
 #include "switch/switch.h"
+#include "trail.h"
 #include "test.h"
 
 #define SEEDS	8u
@@ -127,11 +128,13 @@ SEEDS_TEST("the end of a node ends the groups that it is in, and no others")
 	uint64_t seed;
 	uint32_t dead;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		for (dead = 0; dead < 3; dead++)
 			a_node_ends(dead, seed);
 	}
+	trail_expect(0x50949d491ecb3bbc);
 }
 
 /* The members on a third node learn it too, from the part that has the group. */
@@ -140,6 +143,7 @@ SEEDS_TEST("a node that falls silent within a sum faults all members in time")
 	uint64_t seed;
 	uint32_t i;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		struct host *host = nodes_switch(6, HOST_ENTRIES, 3, seed);
@@ -171,6 +175,7 @@ SEEDS_TEST("a node that falls silent within a sum faults all members in time")
 		nodes_check(host);
 		host_free(host);
 	}
+	trail_expect(0xf10a47c9628f983c);
 }
 
 TEST("after a new connection there can be new groups")

@@ -8,6 +8,7 @@
 #include "nodes.h"
 #include "device/device.h"
 #include "seeds.h"
+#include "trail.h"
 #include "test.h"
 
 #define SEEDS	  6u
@@ -117,6 +118,7 @@ SEEDS_TEST("a sum over nodes has the bits of one node")
 {
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		reduce_over(2, 2, 0, T3_DTYPE_I32, seed);
@@ -125,6 +127,7 @@ SEEDS_TEST("a sum over nodes has the bits of one node")
 		reduce_over(3, 3, 1, T3_DTYPE_F32, seed); /* ORDERED */
 		reduce_over(6, 2, 5, T3_DTYPE_F32, seed);
 	}
+	trail_expect(0xe8d4a99f75e21bdb);
 }
 
 /* The switch answers BUSY to links of other nodes, as updates come faster than they can leave. */
@@ -173,6 +176,7 @@ SEEDS_TEST("a copy reaches each target on each node")
 	uint64_t seed;
 	uint32_t i;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		struct host *host = nodes_switch(6, HOST_ENTRIES, 2 + seed % 2, seed);
@@ -193,6 +197,7 @@ SEEDS_TEST("a copy reaches each target on each node")
 		nodes_check(host);
 		host_free(host);
 	}
+	trail_expect(0x4af02a2ee12a3e39);
 }
 
 /* --------------------------------------------------------------------- keys */

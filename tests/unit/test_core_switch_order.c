@@ -6,6 +6,7 @@
 #include "device/device.h"
 #include "nmc/nmc.h"
 #include "switch/switch.h"
+#include "trail.h"
 #include "test.h"
 
 #define ROW_BYTES 1024u /* a packet */
@@ -140,6 +141,7 @@ TEST_WITH("an ordered sum has the bits of a loop over members in any order of ar
 					   T3_DTYPE_F64 };
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, 120)
 	{
 		static struct draw x;
@@ -156,6 +158,7 @@ TEST_WITH("an ordered sum has the bits of a loop over members in any order of ar
 			inject_all(&x);
 		run(&x, !host_below(&x.random, 3));
 	}
+	trail_expect(0xa9efc39bfa2dda39);
 }
 
 /* Or the test above would show nothing. */

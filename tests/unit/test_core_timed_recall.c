@@ -6,6 +6,7 @@
 #include "host.h"
 #include "seeds.h"
 #include "timed.h"
+#include "trail.h"
 #include "test.h"
 
 #define SEEDS 60u
@@ -32,6 +33,7 @@ static struct outcome end_run(struct t3_timed *sim)
 	out.events = t3_timed_events(sim);
 	out.recalled = t3_timed_recalled(sim);
 	t3_timed_free(sim);
+	trail_add(&out, sizeof(out));
 	return out;
 }
 
@@ -101,12 +103,14 @@ TEST_WITH("phases that another run had end as if they were computed", NULL, seed
 {
 	uint64_t seed, drawn, recalled = 0, events = 0, seeds = 0;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		drawn = seed * 0x9e3779b97f4a7c15ull;
 		recalled += compare(draw(&drawn), &drawn, &events);
 		seeds++;
 	}
+	trail_expect(0x11af534cfe14e10a);
 	assert_true(seeds < SEEDS || recalled > events / 8);
 }
 
@@ -159,6 +163,7 @@ TEST_WITH("a run that goes on as two ends as two runs", NULL, seeds_report)
 {
 	uint64_t seed, drawn, forks = 0, seeds = 0;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		struct t3_timed_setup setup;
@@ -169,6 +174,7 @@ TEST_WITH("a run that goes on as two ends as two runs", NULL, seeds_report)
 		fork_one(setup, &forks);
 		seeds++;
 	}
+	trail_expect(0x87f7db6ceed9440b);
 	assert_true(seeds < SEEDS || forks > 0);
 }
 

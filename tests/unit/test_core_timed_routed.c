@@ -6,6 +6,7 @@
 #include "host.h"
 #include "seeds.h"
 #include "timed.h"
+#include "trail.h"
 #include "test.h"
 
 #define SEEDS	  40u
@@ -79,6 +80,8 @@ static struct outcome run_so(struct layer *layer, enum t3_timed_program program,
 		if (c->end > out.end)
 			out.end = c->end;
 	}
+	trail_add(&out, sizeof(out));
+	TRAIL(t3_timed_events(sim));
 	t3_timed_free(sim);
 	return out;
 }
@@ -353,6 +356,7 @@ TEST_WITH("routed rows: no byte is lost, and budgets change nothing", NULL, seed
 	uint64_t row, seed, drawn;
 	size_t i;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		drawn = seed * 0x9e3779b97f4a7c15ull;
@@ -364,6 +368,7 @@ TEST_WITH("routed rows: no byte is lost, and budgets change nothing", NULL, seed
 			assert_memory_equal(&out, &again, sizeof(out));
 		}
 	}
+	trail_expect(0x1da440dcfa74fc9b);
 }
 
 /* Latencies that are less than an event takes, and turns that are cut anywhere, too. */

@@ -7,6 +7,7 @@
 #include "seeds.h"
 #include "timed/timed_private.h"
 #include "timed.h"
+#include "trail.h"
 #include "test.h"
 
 #define SEEDS 60u
@@ -38,6 +39,8 @@ static struct outcome finish(struct t3_timed *sim)
 			first = other;
 		assert_memory_equal(&first, &other, sizeof(first));
 	}
+	trail_add(&first, sizeof(first));
+	TRAIL(t3_timed_events(sim));
 	t3_timed_free(sim);
 	return first;
 }
@@ -343,7 +346,9 @@ TEST_WITH("random machines with a switch conserve bytes, cut or mirrored", NULL,
 {
 	uint64_t seed;
 
+	trail_begin();
 	for_each_seed(seed, SEEDS) one(seed * 0x9e3779b97f4a7c15ull);
+	trail_expect(0x5074c430cb273164);
 }
 
 /* An update for each piece from each peer, and a copy of each of its multicasts. */

@@ -7,10 +7,15 @@
 #include "host.h"
 #include "nodes.h"
 #include "trace.h"
+#include "trail.h"
 #include "workers.h"
+
+static struct t3_fabric *fabric_of(struct host *host, uint32_t rank);
 
 static void log_add(struct host_dev *d, const struct host_log *entry)
 {
+	TRAIL(d->rank, entry->kind, entry->vector, entry->offset, entry->len,
+	      t3_fabric_now(fabric_of(d->host, d->rank)));
 	if (d->logged < HOST_LOG)
 		d->log[d->logged] = *entry;
 	d->logged++;
@@ -38,6 +43,7 @@ static bool data_write(struct host_dev *d, uint64_t addr, const void *buf, size_
 	if (!to)
 		return false;
 	memcpy(to, buf, len);
+	trail_add(buf, len);
 	memcpy(&entry.seen, d->memory + d->watch, sizeof(entry.seen));
 	log_add(d, &entry);
 	return true;
@@ -65,6 +71,7 @@ static bool dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 	assert_true(len == T3_PAGE_SIZE ||
 		    offset % T3_PAGE_SIZE + len <= offsetof(struct t3_event_area, reserved));
 	memcpy(d->pages + offset, buf, len);
+	trail_add(buf, len);
 	memcpy(&entry.seen, d->memory + d->watch, sizeof(entry.seen));
 	log_add(d, &entry);
 	return true;
@@ -78,6 +85,7 @@ static bool dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 	if (!from)
 		return false;
 	memcpy(buf, from, len);
+	TRAIL(addr, len);
 	return true;
 }
 
@@ -96,6 +104,8 @@ static void dirty(void *opaque, uint64_t offset, uint64_t len)
 	struct host_dev *d = opaque;
 
 	assert_true(len > 0 && offset < d->memory_size && len <= d->memory_size - offset);
+	TRAIL(offset, len);
+	trail_add(d->memory + offset, len);
 	if (d->shadow)
 		memcpy(d->shadow + offset, d->memory + offset, len);
 }
@@ -105,6 +115,7 @@ static void guest_error(void *opaque, const char *what)
 	struct host_dev *d = opaque;
 
 	assert_non_null(what);
+	trail_text(what);
 	d->guest_errors++;
 }
 
@@ -113,6 +124,7 @@ static void kick(void *opaque)
 	struct host *host = opaque;
 
 	host->kicks++;
+	TRAIL(host->kicks);
 }
 
 static void work(void *opaque, uint32_t rank, struct t3_work *work)
@@ -408,7 +420,10 @@ void host_clear(struct host *host)
 
 uint64_t host_get(struct host_dev *d, uint64_t offset, uint32_t size)
 {
-	return t3_dev_regs_read(d->dev, offset, size);
+	uint64_t value = t3_dev_regs_read(d->dev, offset, size);
+
+	TRAIL(value);
+	return value;
 }
 
 void host_set(struct host_dev *d, uint64_t offset, uint64_t value, uint32_t size)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "migrate.h"
+#include "trail.h"
 
 static void put(void *opaque, const void *data, size_t len)
 {
@@ -30,6 +31,8 @@ void blobs_save_again(struct blobs *blobs, struct host *host)
 	for (i = 0; i < host->ranks; i++)
 		t3_dev_save(host->dev[i].dev, put, &blobs->part[i]);
 	t3_fabric_save(host->fabric, put, &blobs->part[host->ranks]);
+	for (i = 0; i <= host->ranks; i++)
+		trail_add(blobs->part[i].data, blobs->part[i].len);
 }
 
 void blobs_free(struct blobs *blobs)
@@ -66,7 +69,9 @@ const char *blobs_load(const struct blobs *blobs, struct host *host, uint32_t or
 		refused = t3_dev_load(host->dev[i].dev, blobs->part[i].data, blobs->part[i].len);
 	if (!refused && !(order & 1))
 		refused = load_fabric(blobs, host);
-	return refused ? refused : t3_fabric_check(host->fabric);
+	refused = refused ? refused : t3_fabric_check(host->fabric);
+	trail_text(refused);
+	return refused;
 }
 
 static void expect_loaded(const struct blobs *blobs, struct host *host, uint32_t order)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "nodes.h"
+#include "trail.h"
 
 #define PIPE	    0x400000u /* bytes: more than can be under way */
 #define SETTLE_MOST 400u      /* ticks */
@@ -62,6 +63,7 @@ static bool output(void *opaque, const void *data, size_t len, bool may_lose)
 	assert_true(pipe->len + len <= PIPE);
 	memcpy(pipe->data + pipe->len, data, len);
 	pipe->len += len;
+	trail_add(data, len);
 	return true;
 }
 
@@ -99,6 +101,7 @@ static void close_for(struct host *host, uint32_t node, uint32_t peer, const cha
 	if (!why)
 		return;
 	host->nodes->pipe[node][peer].why = why;
+	trail_text(why);
 	nodes_cut(host, node, peer);
 }
 

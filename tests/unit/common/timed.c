@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs of the timed model. The expected bytes come from formulas that do not use tiles. */
 #include "timed.h"
+#include "trail.h"
 
 void timed_param(struct t3_timed_setup *setup, const char *name, uint64_t value)
 {
@@ -71,6 +72,8 @@ struct t3_timed_counters timed_run_to_end(const struct t3_timed_setup *setup)
 	assert_int_equal(t3_timed_next(sim), T3_TIMED_NEVER);
 	assert_int_equal(t3_timed_devices(sim), setup->mirrored ? 1 : setup->workload.ranks);
 	t3_timed_counters(sim, 0, &first);
+	trail_add(&first, sizeof(first));
+	TRAIL(t3_timed_events(sim));
 	for (i = 1; i < t3_timed_devices(sim); i++) {
 		t3_timed_counters(sim, i, &other);
 		assert_memory_equal(&first, &other, sizeof(first));
