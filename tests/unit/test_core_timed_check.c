@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the timed model refuses, and that each refusal names what it is about. */
+#include "host.h"
+#include "seeds.h"
 #include "timed.h"
+#include "trail.h"
 #include "test.h"
 
 static void refused(const struct t3_timed_setup *setup, const char *what)
@@ -327,4 +330,115 @@ TEST("the smallest run is accepted")
 	setup.workload.rows = 0;
 	assert_false(t3_timed_check(&setup, why, sizeof(why)));
 	assert_string_equal(why, "rows (t");
+}
+
+/* ------------------------------------------------------------- where limits are */
+
+/* A refusal as far as its first number, which may be the value that is tried. */
+static void verdict(const struct t3_timed_setup *setup, char *why)
+{
+	memset(why, 0, TIMED_WHY);
+	if (!t3_timed_check(setup, why, TIMED_WHY))
+		why[strcspn(why, "0123456789")] = 0;
+}
+
+/* Halves the range between a good value and another one, down to two values next to each other. */
+static void find_limit(struct t3_timed_setup *setup, uint64_t *value, uint64_t bad)
+{
+	char why[TIMED_WHY], last[TIMED_WHY] = "";
+	uint64_t good = *value, before = good;
+
+	while (good + 1 < bad || bad + 1 < good) {
+		*value = good < bad ? good + (bad - good) / 2 : bad + (good - bad) / 2;
+		verdict(setup, why);
+		if (why[0]) {
+			bad = *value;
+			memcpy(last, why, sizeof(last));
+		} else {
+			good = *value;
+		}
+	}
+	*value = before;
+	TRAIL(good);
+	trail_text(last);
+}
+
+/* Any value, mostly of few digits, if the setup stays good with it. */
+static void vary(struct t3_timed_setup *setup, uint64_t *value, uint64_t low, uint64_t high,
+		 uint64_t *seed)
+{
+	uint64_t before = *value;
+	char why[TIMED_WHY];
+
+	*value = low + (host_random(seed) >> host_below(seed, 64)) % (high - low + 1);
+	verdict(setup, why);
+	if (why[0])
+		*value = before;
+}
+
+static uint64_t *parameter(struct t3_timed_setup *setup, const struct t3_timed_param *p)
+{
+	return (uint64_t *)((char *)&setup->params + p->offset);
+}
+
+/* Counts of 8 experts. */
+static void route(struct t3_timed_setup *setup, struct t3_timed_routing *routing, uint32_t *rows,
+		  uint64_t *seed)
+{
+	struct t3_timed_workload *w = &setup->workload;
+	uint32_t i;
+
+	*routing = (struct t3_timed_routing){ T3_TIMED_DISPATCH, 8, rows };
+	routing->way = (enum t3_timed_way)host_below(seed, 2);
+	for (w->rows = 0, i = 0; i < 8 * w->ranks; i++)
+		w->rows += rows[i] = host_below(seed, 1u << host_below(seed, 12));
+	setup->routing = routing;
+	setup->mirrored = false;
+}
+
+static void limits_of(uint64_t seed)
+{
+	struct t3_timed_setup setup = timed_published(1024, 2048, 1, 2u << host_below(&seed, 3));
+	struct t3_timed_workload *w = &setup.workload;
+	struct t3_timed_routing routing;
+	uint32_t rows[64];
+	size_t i;
+
+	setup.program = (enum t3_timed_program)host_below(&seed, T3_TIMED_NATIVE_PROGRAMS);
+	do {
+		w->collective = (enum t3_timed_collective)host_below(&seed, T3_TIMED_COLLECTIVES);
+	} while (!t3_timed_runs(setup.program, w->collective));
+	setup.guest = host_below(&seed, 2);
+	if (w->collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL && host_below(&seed, 4))
+		route(&setup, &routing, rows, &seed);
+	for (i = 0; i < t3_timed_param_count; i++)
+		vary(&setup, parameter(&setup, &t3_timed_params[i]), t3_timed_params[i].min,
+		     t3_timed_params[i].max, &seed);
+	vary(&setup, &w->element_bytes, 1, 8, &seed);
+	vary(&setup, &w->columns, 1, 1u << 20, &seed);
+	vary(&setup, &w->depth, 1, 1u << 20, &seed);
+	vary(&setup, &w->nodes, 0, 8, &seed);
+	if (!setup.routing)
+		vary(&setup, &w->rows, 1, 1u << 20, &seed);
+	for (i = 0; i < t3_timed_param_count; i++) {
+		const struct t3_timed_param *p = &t3_timed_params[i];
+
+		find_limit(&setup, parameter(&setup, p), p->min - 1);
+		find_limit(&setup, parameter(&setup, p), p->max + 1);
+	}
+	find_limit(&setup, &w->columns, 1ull << 40);
+	find_limit(&setup, &w->depth, 1ull << 40);
+	find_limit(&setup, &w->rows, 1ull << 40);
+	find_limit(&setup, &w->ranks, T3_TIMED_MAX_RANKS + 1);
+	find_limit(&setup, &w->nodes, T3_TIMED_MAX_RANKS + 1);
+}
+
+/* What a device may be given to compute is the same in each build. */
+TEST_WITH("limits are where they were", NULL, seeds_report)
+{
+	uint64_t seed;
+
+	trail_begin();
+	for_each_seed(seed, 400) limits_of(seed * 0x9e3779b97f4a7c15ull);
+	trail_expect(0x07b1044b2361bb8c);
 }
