@@ -248,6 +248,33 @@ TEST("a stranger learns nothing")
 	host_free(host);
 }
 
+/* But for one that does not speak the protocol at all. */
+TEST("a node that is refused is told the reason")
+{
+	struct host_config config = { T3_TOPOLOGY_RING, 4, 256, 8, T3_KEYS_FABRIC };
+	uint32_t alien;
+
+	for (alien = 0; alien < 2; alien++) {
+		struct host *host = nodes_new(&config, 2, 1);
+		struct t3_hello h = hello();
+
+		nodes_connect(host, 0, 1);
+		if (alien)
+			h.magic[0] = 'X';
+		else
+			h.fabric[15] ^= 1;
+		assert_non_null(take(host, T3_FRAME_HELLO, 0, &h, sizeof(h)));
+		assert_true(nodes_info(host, 0, 1).refuses);
+		nodes_drain(host);
+		assert_int_equal(nodes_info(host, 1, 0).is_refused, !alien);
+		if (!alien)
+			assert_string_equal(nodes_why(host, 1, 0),
+					    "node 0 refused this node: to it, it belongs to "
+					    "another fabric");
+		host_free(host);
+	}
+}
+
 /* The frame that a host sends before it has a peer is the one that the node sends. */
 TEST("a refusal tells its reason")
 {
