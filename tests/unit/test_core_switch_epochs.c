@@ -176,3 +176,32 @@ TEST("a group ends after the last epoch")
 	host_expect(&group.host->dev[1], GROUP_TARGET, T3_SPACE_COMPLETE, 0xffffffff);
 	host_free(group.host);
 }
+
+/* Done only when neither of the two segments that it sends on the route has anything left. */
+TEST("a source with several segments is done when the last one is delivered")
+{
+	struct host *host = host_switch(2, HOST_ENTRIES, NULL, NULL);
+	struct group group = group_reduce(host, 0, 2, 64, T3_DTYPE_I32, T3_OP_ADD);
+	struct t3_cmd_seg_map more =
+		host_segment(GROUP_SOURCE, 1, T3_SEG_DMA, T3_OP_STORE, T3_DTYPE_I32);
+	static const uint8_t zeros[2 * 64];
+	uint32_t i;
+
+	group_target(&group, 1);
+	for (i = 0; i < 2; i++)
+		group_source(&group, i, T3_SEG_DMA, 1);
+	more.routes = 1u << GROUP_ROUTE;
+	more.target_segment = GROUP_SEGMENT + 1;
+	more.target_op = T3_OP_ADD;
+	host_map(&host->dev[1], &more);
+	group_arm(&group, 1);
+	host_fill(&host->dev[1], GROUP_SOURCE, 1, 1);
+	host_drain(host);
+	host_expect_word(&host->dev[1], GROUP_SOURCE, 1,
+			 T3_SEG_WORD_TRACKED | T3_SEG_WORD_DELIVERED | 1);
+	assert_int_equal(group_query(&group).done, 0);
+	group_send(&group, 1, zeros);
+	host_drain(host);
+	assert_int_equal(group_query(&group).done, 1u << 1);
+	host_free(host);
+}

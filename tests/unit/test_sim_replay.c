@@ -169,6 +169,34 @@ TEST("a short record replays with exact counts")
 	free(tape.data);
 }
 
+/* A guest's writes that many equal bytes part, all in a row that the device reads at once. */
+TEST("all changes in the range of one read are recorded")
+{
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
+	struct t3_cmd_seg_map map = host_segment(1, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+	struct tape tape = { 0 };
+	struct host *host = host_new_recorded(&config, tape_emit, &tape);
+	struct host_dev *d = &host->dev[0];
+	struct replay_result result;
+
+	map.rows = map.tile_rows = 1;
+	map.row_bytes = map.pitch = map.tile_row_bytes = 256;
+	host_space(d, 1);
+	host_map(d, &map);
+	host_stage(d, 1, 0, 1);
+	host_arm(d, 1, 1);
+	memset(host_slot(d, 1, 0, 0), 1, 60);
+	host_slot(d, 1, 0, 0)[100] = host_slot(d, 1, 0, 0)[255] = 1;
+	host_tile(d, 1, 0, 0, 0);
+	host_drain(host);
+	host_expect(d, 1, T3_SPACE_COMPLETE, 1);
+	host_free(host);
+	result = tape_replay(&tape);
+	tape_expect_same(&result);
+	assert_int_equal(result.count[T3_REC_MEMORY], 3);
+	free(tape.data);
+}
+
 /* Change the last byte of the last record of `type`. The replay must find the place. */
 static void expect_found(uint32_t type, bool in_data, const char *word)
 {
