@@ -367,10 +367,10 @@ static void find_limit(struct t3_timed_setup *setup, uint64_t *value, uint64_t b
 static void vary(struct t3_timed_setup *setup, uint64_t *value, uint64_t low, uint64_t high,
 		 uint64_t *seed)
 {
-	uint64_t before = *value;
+	uint64_t before = *value, bits = host_random(seed);
 	char why[TIMED_WHY];
 
-	*value = low + (host_random(seed) >> host_below(seed, 64)) % (high - low + 1);
+	*value = low + (bits >> host_below(seed, 64)) % (high - low + 1);
 	verdict(setup, why);
 	if (why[0])
 		*value = before;

@@ -9,7 +9,6 @@
 #include "ring.h"
 #include "seeds.h"
 #include "tape.h"
-#include "trail.h"
 #include "test.h"
 
 #define SEEDS 8u
@@ -93,7 +92,6 @@ TEST_WITH("a record replays, and recording changes nothing", NULL, seeds_report)
 	struct replay_result result;
 	uint32_t type;
 
-	trail_begin();
 	for_each_seed(seed, SEEDS)
 	{
 		struct tape tape = { 0 };
@@ -105,10 +103,8 @@ TEST_WITH("a record replays, and recording changes nothing", NULL, seeds_report)
 		assert_int_equal(result.bytes, tape.size);
 		for (type = 0; type < T3_REC_COUNT; type++)
 			seen[type] += result.count[type];
-		trail_add(tape.data, tape.size);
 		free(tape.data);
 	}
-	trail_expect(0xaccc6d4055e74d36);
 	for (type = T3_REC_NEW; type < T3_REC_COUNT && !seeds_single(); type++)
 		assert_true(seen[type] > 0);
 }

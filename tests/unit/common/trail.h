@@ -3,7 +3,8 @@
  * The trail of a test: a hash of all that its machines do to their host, in order and with times.
  * That is what they write and report, registers that are read, traces, bytes for other nodes, states
  * that are saved, counters of the timed model. It depends neither on the host's processor nor on the
- * build.
+ * build, if the test draws one random number in an expression: compilers differ in which of two they
+ * draw first. NaNs of products depend on the compiler, too.
  *
  * Records, saved states and frames of another build are understood by their version alone. So if a
  * change gives a test another trail, devices do something else, or at another time: then
