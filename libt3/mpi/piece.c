@@ -158,7 +158,10 @@ static int get_plans(coll_t3_module_t *m, struct coll_t3_pieces *p, enum coll_t3
 	}
 	if (ret || coll_t3_has_plan(m, &whole))
 		return ret;
-	/* One made room for the other, at all ranks. Of shorter ones both may fit, if two may be kept. */
+	/*
+	 * One made room for the other, at all ranks. Of shorter ones both may fit, if two may be
+	 * kept.
+	 */
 	return coll_t3_params.plans > 1 ? -ENOSPC : -ENOBUFS;
 }
 

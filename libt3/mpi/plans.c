@@ -45,6 +45,12 @@ static uint64_t bytes_of(const struct t3_plan_desc *desc)
 	return desc->count * t3_dtype_bytes(desc->dtype);
 }
 
+/* A plan that could not be made takes no memory. */
+static uint64_t kept_bytes(const struct coll_t3_kept *kept)
+{
+	return kept->plan ? bytes_of(&kept->desc) : 0;
+}
+
 /* Drop those that were used longest ago, until a plan of so many bytes may be kept, too. */
 static void make_room(coll_t3_module_t *m, uint64_t bytes)
 {
@@ -54,9 +60,9 @@ static void make_room(coll_t3_module_t *m, uint64_t bytes)
 	if (most < COLL_T3_KEPT_BYTES)
 		most = COLL_T3_KEPT_BYTES;
 	for (i = 0; i < m->kept; i++)
-		bytes += bytes_of(&m->plans[i].desc);
+		bytes += kept_bytes(&m->plans[i]);
 	while (m->kept && (m->kept >= coll_t3_params.plans || bytes > most)) {
-		bytes -= bytes_of(&m->plans[--m->kept].desc);
+		bytes -= kept_bytes(&m->plans[--m->kept]);
 		t3_plan_destroy(m->plans[m->kept].plan);
 	}
 }
