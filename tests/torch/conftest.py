@@ -23,7 +23,8 @@ def pytest_runtest_setup():
 
 def pytest_terminal_summary(terminalreporter):
     """A line of TAP for each test, and the plan."""
-    where = ("here" if not is_in_vm() else "old" if "T3_TORCH_OLD" in os.environ else "vm")
+    where = ("here" if not is_in_vm() else "old" if "T3_TORCH_OLD" in os.environ
+             else "switch" if "T3_TORCH_SWITCH" in os.environ else "vm")
     number = 0
     for outcome, verdict in (("passed", "ok"), ("failed", "not ok"), ("error", "not ok"),
                              ("skipped", "ok")):
@@ -53,8 +54,8 @@ def is_old():
 
 @pytest.fixture
 def has_all_links(is_old):
-    """Whether each two devices have a link. Else they are a ring."""
-    return is_old
+    """Whether each two devices have a link, or a switch joins them. Else they are a ring."""
+    return is_old or "T3_TORCH_SWITCH" in os.environ
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Run the tests of t3.torch, here and in VMs; TAP on stdout.
 
-usage: run.py [here|vm|old|part|nodes|upstream|speed...] [PYTEST-OPTION...]  (as -k groups; needs
-make build python)
+usage: run.py [here|vm|old|switch|part|nodes|upstream|speed...] [PYTEST-OPTION...]  (as -k groups;
+needs make build python)
 
 Here T3_TORCH_DEVICE is none: gloo moves the data, and no device is needed. In a VM with four
 devices, whose root is this machine's userland, devices do. T3_TORCH_ROOT is the folder of another
@@ -11,7 +11,7 @@ userland for it, as debootstrap makes it: one with a newer torch.
 
 The tests are the same, but for test_native_*.py, which run here alone, and test_device_*.py, which
 run in the VM alone. Some of them run on old devices in a full fabric, too, which lack types and
-operations. `nodes` compares the losses of gpt.py over two nodes with those of one process.
+operations, and some on devices that a switch joins. `nodes` compares the losses of gpt.py over two nodes with those of one process.
 `upstream` has torch's own tests with 2 and 4 ranks, and `part` some of them. `speed` prints
 speed.py's table. Without an argument all but these two run, and the tutorials of the backend's
 pages.
@@ -40,6 +40,8 @@ IN_VM = [path for path in FILES if not path.stem.startswith("test_native_")]
 OLD = ("--device-opts", "without-caps=0xf000", "--topology", "full")
 OF_OLD = ("test_collectives.py", "test_widening.py")
 OF_OLD_OPTIONS = ("-k", "each_type or counts or whole_range or processor or widen")
+SWITCH = ("--topology", "switch")
+ON_SWITCH = ("test_collectives.py", "test_groups.py", "test_layers.py", "test_parallel.py")
 GPT_STEPS = 3
 GPT = (ROOT / "tests/torch/gpt.py", "--tensor", "2", "--data", "2", "--deterministic",
        "--every", "1", "--steps", GPT_STEPS)
@@ -86,6 +88,11 @@ def old(options):
                  env=["T3_TORCH_OLD=1"])
 
 
+def switch(options):
+    files = [ROOT / "tests/torch" / name for name in ON_SWITCH]
+    return in_vm(*pytest(files, options), options=SWITCH, env=["T3_TORCH_SWITCH=1"])
+
+
 def losses(*command):
     """The lines of gpt.py with a step's loss, and its bits."""
     done = subprocess.run([str(word) for word in (ROOT / "tools/vm/t3-vm", *command, PYTHON, *GPT)],
@@ -124,9 +131,9 @@ def tutorial(_options):
     return subprocess.run([ROOT / "tests/tutorial.py", "torch"], check=False).returncode
 
 
-PLACES = {"here": here, "vm": vm, "old": old, "part": part, "nodes": nodes, "upstream": upstream,
-          "speed": speed}
-ALL = (here, vm, old, part, nodes, tutorial)
+PLACES = {"here": here, "vm": vm, "old": old, "switch": switch, "part": part, "nodes": nodes,
+          "upstream": upstream, "speed": speed}
+ALL = (here, vm, old, switch, part, nodes, tutorial)
 
 
 def main():
@@ -135,7 +142,7 @@ def main():
         return 77
     places = [PLACES[word] for word in sys.argv[1:] if word in PLACES]
     options = [word for word in sys.argv[1:] if word not in PLACES]
-    steps = places or ((here, vm, old) if options else ALL)
+    steps = places or ((here, vm, old, switch) if options else ALL)
     codes = [step(options) for step in steps]
     return next((code for code in codes if code not in (0, NO_TESTS)), 0)
 

@@ -124,11 +124,13 @@ def long_ones(rank, ranks, _directory):
     return t3.torch.counts()["send"], t3.torch.counts()["recv"]
 
 
-def test_long_messages_go_by_the_devices_of_neighbours(joined, has_device):
+def test_long_messages_go_by_the_devices_of_neighbours(joined, has_device, has_all_links):
     """On the ring of four the rank across has no link."""
     for rank, (sends, receives) in enumerate(joined.run(long_ones)):
         if not has_device:
             assert sends == {"gloo": 6 + (rank == 3)} and receives == {"gloo": 6 + (rank == 2)}
+        elif has_all_links:
+            assert sends == {"device": 6 + (rank == 3)} and receives == {"device": 6 + (rank == 2)}
         else:
             assert sends == {"device": 4 + (rank == 3), "gloo": 2}
             assert receives == {"device": 4 + (rank == 2), "gloo": 2}
