@@ -109,7 +109,7 @@ TEST("work that an event charges is taken from the budget")
 	machine_free(m);
 }
 
-/* What is left of a unit ends with its run, and so does what stores charge between two runs. */
+/* The rest of a unit ends with its run, and so does the work of stores between two runs. */
 TEST("a run does not depend on work charged before it")
 {
 	struct machine *m = machine(15, 255);

@@ -45,7 +45,6 @@ static uint64_t injected(struct host *host)
 
 /* -------------------------------------------------------- links between nodes */
 
-/* Each fault of a packet acts on the way to another node, and the link repairs it. */
 TEST("each fault of a node has its name, and nothing else has one")
 {
 	assert_string_equal(t3_name_node_fault(T3_INJECT_NODE_CUT - 1), "?");
@@ -55,6 +54,7 @@ TEST("each fault of a node has its name, and nothing else has one")
 	assert_string_equal(t3_name_node_fault(T3_INJECT_NODE_END), "?");
 }
 
+/* Each fault of a packet acts on the way to another node, and the link repairs it. */
 TEST("faults of packets act between nodes")
 {
 	static const struct {

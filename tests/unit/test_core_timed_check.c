@@ -433,7 +433,7 @@ static void limits_of(uint64_t seed)
 	find_limit(&setup, &w->nodes, T3_TIMED_MAX_RANKS + 1);
 }
 
-/* What a device may be given to compute is the same in each build. */
+/* Each build lets a device compute the same runs. */
 TEST_WITH("limits are where they were", NULL, seeds_report)
 {
 	uint64_t seed;

@@ -435,12 +435,7 @@ static void (*const checks[LOADS])(struct client *) = { check_space, check_maps,
 
 uint32_t load_count(void)
 {
-	struct drm_t3_switch_info info;
-	struct drm_t3_query query = {
-		.type = DRM_T3_QUERY_SWITCH,
-		.size = sizeof(info),
-		.data = (uintptr_t)&info,
-	};
+	struct drm_t3_query query = { .type = DRM_T3_QUERY_SWITCH }; /* for its size */
 	int fd = open_rank(LOAD_RANK);
 	int ret = call(fd, DRM_IOCTL_T3_QUERY, &query);
 
