@@ -70,7 +70,7 @@ REASONS = {
     "poison": r"fault poison|(by a queue: |did not compute \()Input/output error",
     "hang-queue": r"Timer expired|canceled",
     "reset": r"No such device|removed or reset|SIGBUS|canceled by a reset|Input/output error[.)]?$|"
-             r"ended by a reset",
+             r"ended by a reset|no reset of the device has ended",
 }
 ENDING = tuple(REASONS)
 
