@@ -69,7 +69,7 @@ REASONS = {
     "link-down": r"fault link",
     "poison": r"fault poison|(by a queue: |did not compute \()Input/output error",
     "hang-queue": r"Timer expired|canceled",
-    "reset": r"No such device|removed or reset|SIGBUS|canceled by a reset|Input/output error[.)]?$|"
+    "reset": r"No such device|removed or reset|SIGBUS|[Cc]anceled|Input/output error[.)]?$|"
              r"ended by a reset|no reset of the device has ended",
 }
 ENDING = tuple(REASONS)
