@@ -309,6 +309,16 @@ def expect_same_results(count, jobs, nodes, alone):
         check(here["config"]["nodes"] == count, "nodes", here["config"])
 
 
+def sums_of_a_gemm_over_nodes_meet_in_the_switch():
+    """With the bits and counts of one VM: those of floats in the order of the ranks."""
+    fabric, jobs = ["--ranks", "4", "--topology", "switch"], [JOBS[0], JOBS[3], JOBS[-1]]
+    alone = gemm_results(["run", "--name", "cluster-alone", *fabric, "--", "env", "NODES="], 4, jobs,
+                         2 * BOOT_SECONDS)
+    nodes = gemm_results(["cluster", "--name", "cluster-switch", *fabric[2:], *RANKS, "--", "env",
+                          "NODES=--nodes --algorithm switch"], 4, jobs, 2 * BOOT_SECONDS)
+    expect_same_results(2, jobs, nodes, alone)
+
+
 def a_gemm_over_nodes_names_the_rank_that_ended():
     expect(ring()["gemm-lost"], 1, "^node0: FAIL: rank 1 was ended by signal 9", "^node1: FAIL: rank [23]: ")
 
@@ -399,7 +409,8 @@ def an_mpi_job_spans_the_nodes():
 TESTS = [nodes_reach_each_other_by_name, collectives_run_over_two_nodes,
          collectives_of_a_full_fabric_are_hierarchical,
          collectives_of_a_fabric_with_a_switch_meet_there,
-         a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm, a_gemm_over_nodes_names_the_rank_that_ended,
+         a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm,
+         sums_of_a_gemm_over_nodes_meet_in_the_switch, a_gemm_over_nodes_names_the_rank_that_ended,
          a_rank_that_ends_is_an_error_on_both_nodes, a_rank_that_does_not_come_is_named_on_both_nodes,
          the_tool_looks_at_all_nodes, one_timeline_has_all_nodes, nodes_may_have_fabrics_of_their_own,
          the_administrator_may_forbid_keys, a_failure_ends_the_other_nodes,

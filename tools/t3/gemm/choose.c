@@ -56,7 +56,7 @@ int gemm_choose(struct gemm_config *cfg)
 	return EXIT_OK;
 }
 
-/* A device of the ranks; one that cannot be opened is told by its rank. */
+/* A device of a rank on this node; one that cannot be opened is told by its rank. */
 static bool has_groups(const struct gemm_config *cfg)
 {
 	struct drm_t3_device_info info = { 0 };
@@ -66,7 +66,7 @@ static bool has_groups(const struct gemm_config *cfg)
 	if (cfg->choice.count)
 		ret = t3_device_open_index(cfg->choice.index[0], &dev);
 	else
-		ret = t3_device_open_rank(cfg->fabric_id, 0, &dev);
+		ret = t3_device_open_rank(cfg->fabric_id, cfg->first, &dev);
 	if (ret)
 		return false;
 	t3_device_info(dev, &info);
@@ -78,10 +78,7 @@ int gemm_choose_algorithm(struct gemm_config *cfg)
 {
 	bool wanted = cfg->algorithm == GEMM_ALGORITHM_SWITCH;
 
-	if (cfg->nodes && wanted)
-		return complain(EXIT_USAGE, "--algorithm switch is for ranks that are all here");
-	cfg->grouped = !cfg->nodes &&
-		       (wanted || (cfg->algorithm == GEMM_ALGORITHM_AUTO && cfg->ranks > 2)) &&
+	cfg->grouped = (wanted || (cfg->algorithm == GEMM_ALGORITHM_AUTO && cfg->ranks > 2)) &&
 		       has_groups(cfg);
 	if (wanted && !cfg->grouped)
 		return complain(

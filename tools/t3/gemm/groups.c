@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "groups.h"
+#include "nodes.h"
 
 static bool is_source(const struct rank *r, uint32_t rank, uint32_t target)
 {
@@ -28,6 +29,7 @@ static int create_group(struct rank *r)
 	return ret;
 }
 
+/* Between nodes a key is for one rank's device alone. */
 static int make_group(struct rank *r)
 {
 	struct gemm_shared_rank *shared = &r->shared->rank[r->rank];
@@ -37,39 +39,58 @@ static int make_group(struct rank *r)
 	ret = create_group(r);
 	for (source = 0; source < r->cfg->ranks && !ret; source++)
 		if (is_source(r, source, r->rank))
-			ret = t3_group_key(r->space, r->group, member++, 0, &shared->key[source]);
+			ret = t3_group_key(r->space, r->group, member++,
+					   r->cfg->nodes ? 1u << source : 0, &shared->key[source]);
 	if (ret)
 		return rank_fail(r, ret, "no group of the switch");
 	atomic_store(&shared->keyed, 1);
 	return 0;
 }
 
-/* The parent ends the ranks when one of them has failed. */
-static int import_key(struct rank *r, uint32_t target)
+/* The keys of this rank, when all have shown theirs. The parent ends the ranks when one has failed. */
+static int take_keys(struct rank *r, struct t3_key *mine)
 {
 	const struct timespec tick = { .tv_nsec = 200000 };
-	struct gemm_shared_rank *shared = &r->shared->rank[target];
-	int ret;
+	uint32_t target;
 
-	while (!atomic_load(&shared->keyed)) {
-		if (t3_deadline(0) > r->deadline)
-			return rank_fail(r, -ETIMEDOUT, "rank %u made no group of the switch",
-					 target);
-		nanosleep(&tick, NULL);
+	for (target = 0; target < r->cfg->ranks; target++) {
+		struct gemm_shared_rank *shared = &r->shared->rank[target];
+
+		while (!atomic_load(&shared->keyed)) {
+			if (t3_deadline(0) > r->deadline)
+				return rank_fail(r, -ETIMEDOUT,
+						 "rank %u made no group of the switch", target);
+			nanosleep(&tick, NULL);
+		}
+		mine[target] = shared->key[r->rank];
 	}
-	ret = t3_key_import(r->space, &shared->key[r->rank], &r->imports[target], NULL);
-	return ret ? rank_fail(r, ret, "the key of rank %u could not be imported", target) : 0;
+	return 0;
+}
+
+/* The same over nodes, by a communicator of all ranks. */
+static int gather_keys(struct rank *r, struct t3_key *mine)
+{
+	int ret = nodes_join(r);
+
+	return ret ? ret : nodes_exchange_all(r, r->shared->rank[r->rank].key, mine);
 }
 
 int groups_join(struct rank *r)
 {
+	struct t3_key mine[GEMM_MAX_RANKS];
 	uint32_t target;
 	int ret;
 
 	ret = make_group(r);
 	atomic_store(&r->shared->rank[r->rank].phase, PHASE_GRANT);
-	for (target = 0; target < r->cfg->ranks && !ret; target++)
-		if (is_source(r, r->rank, target))
-			ret = import_key(r, target);
+	if (!ret)
+		ret = r->cfg->nodes ? gather_keys(r, mine) : take_keys(r, mine);
+	for (target = 0; target < r->cfg->ranks && !ret; target++) {
+		if (!is_source(r, r->rank, target))
+			continue;
+		ret = t3_key_import(r->space, &mine[target], &r->imports[target], NULL);
+		if (ret)
+			rank_fail(r, ret, "the key of rank %u could not be imported", target);
+	}
 	return ret;
 }

@@ -47,6 +47,21 @@ int nodes_exchange(struct rank *r, uint64_t segments, struct t3_key *key)
 	return ret;
 }
 
+int nodes_exchange_all(struct rank *r, const struct t3_key *keys, struct t3_key *mine)
+{
+	uint32_t ranks = r->cfg->ranks, target;
+	struct t3_key *all = calloc((size_t)ranks * ranks, sizeof(*all));
+	int ret;
+
+	if (!all)
+		return rank_fail(r, -ENOMEM, "no memory for all ranks' keys");
+	ret = gather(r, keys, all, ranks * sizeof(*all));
+	for (target = 0; target < ranks && !ret; target++)
+		mine[target] = all[target * ranks + r->rank];
+	free(all);
+	return ret;
+}
+
 static int gather_reports(struct rank *r)
 {
 	struct gemm_rank_report *all = calloc(r->cfg->ranks, sizeof(*all));

@@ -15,6 +15,8 @@ int nodes_join(struct rank *r);
  * *key is that of the next rank, if that is on another node.
  */
 int nodes_exchange(struct rank *r, uint64_t segments, struct t3_key *key);
+/* Show keys[source], for each rank. mine[target] is what rank `target` has shown for this rank. */
+int nodes_exchange_all(struct rank *r, const struct t3_key *keys, struct t3_key *mine);
 /* All reports to all nodes, and all results to rank 0. Afterwards all ranks have come through. */
 int nodes_gather(struct rank *r);
 
