@@ -180,7 +180,7 @@ class Machine:
 
 FAILURES = [("crashes", "Assertion .ret == n. failed"),
             ("refuses", "failed to initialize kvm: Permission denied"),
-            ("hangs", "no end after 1 s; logs")]
+            ("hangs", "no end after 1 s .--timeout.; logs")]
 
 
 def probe_decides():

@@ -61,7 +61,7 @@ def outcome(rundir, finished, timeout, strict, known=""):
         return 0
     if not finished:
         where = "".join(f"\n  | QEMU in {line}" for line in vm_keep.threads(rundir))
-        raise VmError(EXIT_TIMEOUT, f"no end after {timeout} s; {log}{where}")
+        raise VmError(EXIT_TIMEOUT, f"no end after {timeout} s (--timeout); {log}{where}")
     raise VmError(EXIT_DIED, f"the VM ended without a status; {log}")
 
 
